@@ -74,7 +74,7 @@ static inline bool shca_rx_is_later(enum shca_verdict rx)
 #define SHCA_AETH_CREDIT_NONE	0x1f	/* credit count invalid: no flow control */
 /*
  * A reserved type, used only between peers that keep what comes out of order
- * (SHCA_PEER_HOLDS). It is a sequence NAK of as many packets as the value, and one
+ * (SHCA_PEER_OOO). It is a sequence NAK of as many packets as the value, and one
  * more. The packet behind those has come. In place of the MSN it says which packet is the
  * cause of the answer. So the requester knows whether what it sent again was to be there.
  */
@@ -103,7 +103,7 @@ static inline bool shca_rx_is_later(enum shca_verdict rx)
 /* Acknowledges all executed requests before its end: shca_resp_flush_acks(). */
 #define SHCA_PEER_FLUSHES_ACKS	(1u << 0)
 /* Keeps packets that come out of order, and says which are missing. */
-#define SHCA_PEER_HOLDS		(1u << 1)
+#define SHCA_PEER_OOO		(1u << 1)
 
 /* ---- marks -------------------------------------------------------------- */
 
@@ -116,8 +116,8 @@ static inline bool shca_rx_is_later(enum shca_verdict rx)
 #define SHCA_MARK		0x28
 #define SHCA_MARK_SIGNATURE	0x3c
 #define SHCA_MARK_FLUSHES_ACKS		0x01	/* SHCA_PEER_FLUSHES_ACKS */
-#define SHCA_MARK_HOLDS			0x02	/* SHCA_PEER_HOLDS */
-#define SHCA_MARK_OURS		(SHCA_MARK | SHCA_MARK_FLUSHES_ACKS | SHCA_MARK_HOLDS)
+#define SHCA_MARK_OOO			0x02	/* SHCA_PEER_OOO */
+#define SHCA_MARK_OURS		(SHCA_MARK | SHCA_MARK_FLUSHES_ACKS | SHCA_MARK_OOO)
 
 /* Marks of a side's packets before it has received any, by enum shca_resv8a. */
 static inline u8 shca_marks(u8 marking)
@@ -134,7 +134,7 @@ static inline bool shca_is_marked(const struct shca_pkt *pkt)
 static inline u32 shca_marked_peer(const struct shca_pkt *pkt)
 {
 	return (pkt->resv8a & SHCA_MARK_FLUSHES_ACKS ? SHCA_PEER_FLUSHES_ACKS : 0) |
-	       (pkt->resv8a & SHCA_MARK_HOLDS ? SHCA_PEER_HOLDS : 0);
+	       (pkt->resv8a & SHCA_MARK_OOO ? SHCA_PEER_OOO : 0);
 }
 
 /* ---- times -------------------------------------------------------------- */

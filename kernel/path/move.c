@@ -94,7 +94,7 @@ bool shca_move_hold(struct shca_move *m, const struct shca_pkt *pkt)
 		return true;
 	shca_req_gather_failed(&sq->req, pkt, status);
 	if (status == SHCA_MEM_RETRY) {
-		shca_sq_hold(sq);
+		shca_sq_pause(sq);
 		m->wait = true;
 	}
 	return false;

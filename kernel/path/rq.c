@@ -142,12 +142,12 @@ static void shca_rq_failed(struct shca_qp *qp, const struct shca_batch *batch,
 		shca_rq_wait_below(qp);
 }
 
-static bool shca_rq_next(struct shca_qp *qp, u32 burst, u64 now,
+static bool shca_rq_next(struct shca_qp *qp, u32 max_run, u64 now,
 			 struct shca_pkt *pkt)
 {
 	struct shca_resp *resp = &qp->rq.resp;
 
-	shca_resp_set_burst(resp, burst);
+	shca_resp_set_max_run(resp, max_run);
 	if (!shca_resp_next(resp, now, pkt))
 		return false;
 	if (unlikely(pkt->opcode == SHCA_OPCODE_CNP))
@@ -277,7 +277,7 @@ static bool shca_rq_may_queue(struct shca_qp *qp, const struct shca_pkt *pkt,
 {
 	const struct shca_resp *resp = &qp->rq.resp;
 
-	if (!(resp->attr.peer & SHCA_PEER_HOLDS))
+	if (!(resp->attr.peer & SHCA_PEER_OOO))
 		shca_peer_look_ahead(qp, now);
 	return shca_resp_may_queue(resp, pkt);
 }
@@ -293,7 +293,7 @@ void shca_rq_missing(struct shca_qp *qp, u32 psn, u32 cause, bool asks, u64 now)
 {
 	struct shca_resp *resp = &qp->rq.resp;
 
-	if (resp->attr.peer & SHCA_PEER_HOLDS)
+	if (resp->attr.peer & SHCA_PEER_OOO)
 		shca_resp_gap(resp, psn, cause, asks);
 }
 

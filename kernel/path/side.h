@@ -35,7 +35,7 @@ struct shca_side_pending {
 
 /**
  * struct shca_side_ops - a side, for the functions below; all with its lock held
- * @next:	the next packet to send, of @burst PSNs at most; false: none now
+ * @next:	the next packet to send, of @max_run PSNs at most; false: none now
  * @failed:	@pkt, where sending resumes, could not leave: SHCA_MEM_RETRY: now
  * @accept:	a packet from the wire to the core
  * @takes_run:	would the core take @pkt, which stands for several?
@@ -53,7 +53,7 @@ struct shca_side_pending {
  *		for an answer: @asks
  */
 struct shca_side_ops {
-	bool (*next)(struct shca_qp *qp, u32 burst, u64 now,
+	bool (*next)(struct shca_qp *qp, u32 max_run, u64 now,
 		     struct shca_pkt *pkt);
 	void (*failed)(struct shca_qp *qp, const struct shca_batch *batch,
 		       const struct shca_pkt *pkt, enum shca_mem_status status,
@@ -113,7 +113,7 @@ shca_side_transmit(struct shca_qp *qp, struct shca_side *side,
 
 	shca_tx_begin(&batch, &side->mem, &side->route);
 	while (budget && batch.handed < SHCA_TX_SKBS &&
-	       ops->next(qp, shca_tx_burst(&batch), now, &pkt)) {
+	       ops->next(qp, shca_tx_max_run(&batch), now, &pkt)) {
 		budget -= min(pkt.span + 1, budget);
 		pkt.pkey = pkey;
 		if (unlikely(per_wr))

@@ -229,15 +229,15 @@ static void shca_sq_failed(struct shca_qp *qp, const struct shca_batch *batch,
 	}
 	shca_req_gather_failed(&sq->req, pkt, status);
 	if (status == SHCA_MEM_RETRY)
-		shca_sq_hold(sq);
+		shca_sq_pause(sq);
 }
 
-static bool shca_sq_next(struct shca_qp *qp, u32 burst, u64 now,
+static bool shca_sq_next(struct shca_qp *qp, u32 max_run, u64 now,
 			 struct shca_pkt *pkt)
 {
 	struct shca_req *req = &qp->sq.req;
 
-	shca_req_set_burst(req, burst);
+	shca_req_set_max_run(req, max_run);
 	if (!shca_req_next(req, now, pkt))
 		return shca_reply_take(qp, now, pkt);
 	if (unlikely(!pkt->wr))

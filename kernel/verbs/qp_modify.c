@@ -174,7 +174,7 @@ static void shca_start_responder(struct shca_qp *qp)
 		.marking = READ_ONCE(qp->dev->resv8a),
 		.apm = qp->apm.is.state,
 		/* Its requester has been told of us by then: rdma_cm brings ECE before RTR. */
-		.peer = shca_peer_of_ece(qp->peer_ece) & SHCA_PEER_HOLDS,
+		.peer = shca_peer_of_ece(qp->peer_ece) & SHCA_PEER_OOO,
 		/* An SRQ's requests may all be taken by others (IBTA 9.7.7.2). */
 		.credits = qp->type == IB_QPT_RC && qp->rq.ring.entries,
 		.rate_kbps = qp->av.rate_kbps,
@@ -216,7 +216,7 @@ static void shca_start_requester(struct shca_qp *qp)
 		.max_rd_atomic = qp->attr.max_rd_atomic,
 		.marking = READ_ONCE(qp->dev->resv8a),
 		.apm = qp->apm.is.state,
-		.keeps = true,
+		.ooo = true,
 		.rate_kbps = qp->av.rate_kbps,
 		.cc = {
 			.algorithm = READ_ONCE(qp->dev->cc.algo),

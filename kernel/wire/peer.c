@@ -22,7 +22,7 @@ u32 shca_peer_of_ece(u32 ece_options)
 	if (ece_options & SHCA_ECE_FLUSHES_ACKS)
 		peer |= SHCA_PEER_FLUSHES_ACKS;
 	if (ece_options & SHCA_ECE_HOLDS)
-		peer |= SHCA_PEER_HOLDS;
+		peer |= SHCA_PEER_OOO;
 	return peer;
 }
 
@@ -92,7 +92,7 @@ void shca_peer_look(struct shca_qp *qp, u64 now)
 	sq->peer_changes = changes;
 	if (shca_net_has_qp(qp, sq->req.attr.dqpn, shca_peer_fits)) {
 		const struct shca_req_attr attr = { .peer = SHCA_PEER_FLUSHES_ACKS |
-							   SHCA_PEER_HOLDS };
+							   SHCA_PEER_OOO };
 
 		shca_req_modify(&sq->req, &attr, SHCA_REQ_PEER);
 		sq->peer_looks = 0;
@@ -108,12 +108,12 @@ static bool shca_peer_fits_ahead(const struct shca_qp *qp,
 				 const struct shca_qp *peer)
 {
 	return shca_peer_fits(qp, peer) &&
-	       data_race(peer->sq.req.attr.peer & SHCA_PEER_HOLDS);
+	       data_race(peer->sq.req.attr.peer & SHCA_PEER_OOO);
 }
 
 void shca_peer_look_ahead(struct shca_qp *qp, u64 now)
 {
-	const struct shca_resp_attr attr = { .peer = SHCA_PEER_HOLDS };
+	const struct shca_resp_attr attr = { .peer = SHCA_PEER_OOO };
 	struct shca_rq *rq = &qp->rq;
 
 	lockdep_assert_held(&rq->lock);

@@ -41,7 +41,7 @@ void shca_peer_ecn(struct shca_qp *qp);
 void shca_peer_look(struct shca_qp *qp, u64 now);
 
 /*
- * A packet came out of order: may its sender be told what is missing (SHCA_PEER_HOLDS)? Only a
+ * A packet came out of order: may its sender be told what is missing (SHCA_PEER_OOO)? Only a
  * QP of this kernel that knows the same of this one.
  * Context: rq.lock held, bottom halves off.
  */

@@ -121,7 +121,7 @@ bool shca_raw_transmit(struct shca_qp *qp)
 		if (status != SHCA_MEM_RETRY)
 			continue;
 		/* Only memory is waited for: shca_sq_resume() comes. */
-		shca_sq_hold(sq);
+		shca_sq_pause(sq);
 		break;
 	}
 	return !budget;

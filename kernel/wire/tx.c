@@ -111,8 +111,8 @@ static noinline bool shca_tx_waits(struct shca_batch *batch)
 }
 
 /*
- * The trace tells of a burst as of one packet. It is told before any of it leaves, for
- * a receiver on this machine is quick. @built and @traced begin with the burst.
+ * The trace has one event for a run. It is told before any of it leaves, for
+ * a receiver on this machine is quick. @built and @traced begin with the run.
  */
 static void shca_tx_trace_run(struct shca_batch *batch)
 {

@@ -45,7 +45,7 @@ struct shca_qp;
  * @av:		where all of them go
  * @skb:	NULL: the batch is empty
  * @first:	the first packet, at which a sender resumes when none could leave
- * @part:	the last one of a burst; where a sender resumes, too
+ * @part:	the last one of a run; where a sender resumes, too
  * @handed:	skbs handed to the link since shca_tx_begin()
  * @segs: @seg_len: packets, and the length of each; the last may be shorter
  * @max_segs: @max_bytes: when it is full
@@ -53,7 +53,7 @@ struct shca_qp;
  * @tail: @room: where the next packet goes, and what there is at least
  * @seed:	of the ICRCs of packets to @av
  * @mr:		a region that has been reached, kept for the next packet
- * @run:	the burst that is being built, or NULL; @built: its packets so far, of
+ * @run:	the run that is being built, or NULL; @built: its packets so far, of
  *		which @traced are in the trace
  * @hit:	fault of the one packet of this batch, or NULL
  * @judged:	rules have been asked about the packet that is being added
@@ -92,7 +92,7 @@ void shca_tx_begin(struct shca_batch *batch, struct shca_mem_ctx *mem,
  * PSNs that the next packet may stand for. If packets could not leave in batches last time, it
  * is one packet, so that SHCA_TX_SKBS holds.
  */
-static inline u32 shca_tx_burst(const struct shca_batch *batch)
+static inline u32 shca_tx_max_run(const struct shca_batch *batch)
 {
 	return batch->max_segs > 1 && batch->max_bytes >= 2 * batch->seg_len ?
 	       SHCA_TX_BURST : 1;
@@ -107,9 +107,9 @@ enum shca_mem_status shca_tx_run(struct shca_batch *batch,
 				 const struct shca_pkt **failed);
 
 /*
- * Build one packet, or those of a burst; hands over what cannot wait. No memory, no route, and
+ * Build one packet, or those of a run; hands over what cannot wait. No memory, no route, and
  * a queue below that refuses for long are counted and are loss, as on a wire.  Only the
- * protocol's retry limits may end a QP.  The queue may be full for a moment (a burst of READ
+ * protocol's retry limits may end a QP.  The queue may be full for a moment (a run of READ
  * responses into a backlog), or stopped (a peer that pauses the link).  The caller is then
  * asked to wait until shca_tx_busy_until(), and to resume at @failed, which is not @pkt nor a
  * part of it.
@@ -175,13 +175,13 @@ void shca_tx_exit(void);
  * moment.
  * Context: the side's lock held.
  */
-static inline void shca_sq_hold(struct shca_sq *sq)
+static inline void shca_sq_pause(struct shca_sq *sq)
 {
 	if (unlikely(sq->side.mem.starved))
 		shca_req_stall(&sq->req, ktime_get_ns() +
 			       (SHCA_BUSY_NS << SHCA_BUSY_DOUBLINGS));
 	else
-		shca_req_hold(&sq->req);
+		shca_req_pause(&sq->req);
 }
 
 #endif

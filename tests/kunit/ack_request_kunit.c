@@ -567,7 +567,7 @@ static void req_question_that_could_not_leave_is_asked_anew(struct kunit *test)
 	KUNIT_ASSERT_TRUE(test, fx->pkt.ackreq);
 	shca_req_gather_failed(&fx->req, &fx->pkt, SHCA_MEM_RETRY);
 	KUNIT_EXPECT_EQ(test, fx->req.recovery.deadline, 0ull);
-	shca_req_hold(&fx->req);
+	shca_req_pause(&fx->req);
 	expect_probe(test, P0 - 1);
 	KUNIT_EXPECT_FALSE(test, fx_next(fx));
 	fx_ack(fx, P0, ACK);
@@ -621,7 +621,7 @@ static void req_questions_that_could_not_leave_leave_the_oldest_unasked(struct k
 	KUNIT_ASSERT_TRUE(test, fx_next(fx));
 	shca_req_gather_failed(&fx->req, &first, SHCA_MEM_RETRY);
 	KUNIT_EXPECT_EQ(test, fx->req.ackreq.psn, P0);
-	shca_req_hold(&fx->req);
+	shca_req_pause(&fx->req);
 	expect_probe(test, P0 - 1);
 }
 
@@ -677,7 +677,7 @@ static void req_question_before_the_oldest_counts_for_nothing(struct kunit *test
 	fx_ack(fx, P0 + 1, ACK);	/* unasked, in part */
 	shca_req_gather_failed(&fx->req, &last, SHCA_MEM_RETRY);
 	KUNIT_EXPECT_EQ(test, fx->req.ackreq.psn, P0 + 2);
-	shca_req_hold(&fx->req);
+	shca_req_pause(&fx->req);
 	expect_probe(test, P0 + 1);
 }
 

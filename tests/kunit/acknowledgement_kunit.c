@@ -253,7 +253,7 @@ static void resp_run_of_two_is_a_run(struct kunit *test)
 {
 	struct fx *fx = test->priv;
 
-	fx->resp.burst = 2;
+	fx->resp.max_run = 2;
 	fx_rx_op(fx, SHCA_OP_READ_REQUEST, P0, 5 * FX_MTU);
 	KUNIT_ASSERT_TRUE(test, fx_answer(fx));
 	KUNIT_EXPECT_EQ(test, fx->pkt.span, 0u);

@@ -657,8 +657,8 @@ static void cc_stranger_gets_no_window_of_thousands(struct kunit *test)
 		{ 0, 255, true },
 		{ 0, 256, false },
 		{ SHCA_PEER_FLUSHES_ACKS, 256, false },
-		{ SHCA_PEER_HOLDS, 256, true },
-		{ SHCA_PEER_HOLDS, 4095, true },
+		{ SHCA_PEER_OOO, 256, true },
+		{ SHCA_PEER_OOO, 4095, true },
 	};
 	struct fx *fx = test->priv;
 	struct shca_req_attr attr;
@@ -685,8 +685,8 @@ static void cc_reads_of_a_wide_window_are_kept(struct kunit *test)
 
 	for (i = 0; i < ARRAY_SIZE(most); i++) {
 		fx_req_attr(&attr);
-		attr.keeps = true;
-		attr.peer = i ? SHCA_PEER_HOLDS : 0;
+		attr.ooo = true;
+		attr.peer = i ? SHCA_PEER_OOO : 0;
 		fx_req_start(fx, &attr);
 		fx->req.cc.cwnd = SHCA_CC_WIDEST;
 		fx_post(fx, SHCA_WR_RDMA_READ, (most[i] - 1) * FX_MTU);

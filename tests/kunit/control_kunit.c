@@ -318,7 +318,7 @@ static void req_hold_keeps_a_packet_until_release(struct kunit *test)
 	struct fx *fx = test->priv;
 
 	fx_post(fx, SHCA_WR_SEND, 1);
-	shca_req_hold(&fx->req);
+	shca_req_pause(&fx->req);
 	KUNIT_EXPECT_FALSE(test, fx_next(fx));
 	shca_req_release(&fx->req);
 	KUNIT_EXPECT_TRUE(test, fx_next(fx));
@@ -365,11 +365,11 @@ static void burst_is_of_middle_packets(struct kunit *test)
 
 	fx_post(fx, SHCA_WR_SEND, 6 * FX_MTU);
 	KUNIT_ASSERT_TRUE(test, fx_next(fx));
-	shca_req_set_burst(&fx->req, 3);
+	shca_req_set_max_run(&fx->req, 3);
 	KUNIT_ASSERT_TRUE(test, fx_next(fx));
 	KUNIT_EXPECT_EQ(test, fx->pkt.opcode, SHCA_OP_SEND_MIDDLE);
 	KUNIT_EXPECT_EQ(test, fx->pkt.span, 2u);
-	shca_resp_set_burst(&fx->resp, 3);
+	shca_resp_set_max_run(&fx->resp, 3);
 	fx_rx_op(fx, SHCA_OP_READ_REQUEST, FX_RQ_PSN, 6 * FX_MTU);
 	KUNIT_ASSERT_TRUE(test, fx_answer(fx));
 	KUNIT_ASSERT_TRUE(test, fx_answer(fx));

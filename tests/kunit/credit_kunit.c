@@ -275,7 +275,7 @@ static void credit_comes_in_mid_message(struct kunit *test)
 	fx_post(fx, OP_SEND, 3 * FX_MTU);
 	KUNIT_ASSERT_EQ(test, fx_drain(fx), 2);
 	fx_ack(fx, P0 + 1, CREDIT(1));
-	KUNIT_EXPECT_EQ(test, fx->req.credit.psn, SHCA_REQ_NOT_HELD);
+	KUNIT_EXPECT_EQ(test, fx->req.credit.psn, SHCA_PSN_NONE);
 	KUNIT_EXPECT_EQ(test, fx_drain(fx), 2);
 }
 
@@ -289,7 +289,7 @@ static void end_of_credits_comes_in_mid_message(struct kunit *test)
 	fx_post(fx, OP_SEND, 3 * FX_MTU);
 	KUNIT_ASSERT_EQ(test, fx_drain(fx), 2);
 	fx_ack(fx, P0 + 1, ACK);
-	KUNIT_EXPECT_EQ(test, fx->req.credit.psn, SHCA_REQ_NOT_HELD);
+	KUNIT_EXPECT_EQ(test, fx->req.credit.psn, SHCA_PSN_NONE);
 	KUNIT_EXPECT_EQ(test, fx_drain(fx), 2);
 }
 
@@ -439,7 +439,7 @@ static void credits_ahead_of_a_response(struct kunit *test)
 	struct shca_pkt pkt;
 
 	fx_req_attr(&attr);
-	attr.keeps = true;
+	attr.ooo = true;
 	fx_req_start(fx, &attr);
 	told(test, 3);
 	post(fx, SHCA_WR_RDMA_READ, 1);

@@ -67,7 +67,7 @@ static void early_needs_no_round_trip_of_a_friend(struct kunit *test)
 	fx->req.rtt.ns = 0;
 	send(test, 1);
 	KUNIT_EXPECT_EQ(test, shca_req_deadline(&fx->req), start + FX_TIMEOUT);
-	fx->req.attr.peer |= SHCA_PEER_HOLDS;
+	fx->req.attr.peer |= SHCA_PEER_OOO;
 	KUNIT_EXPECT_EQ(test, shca_req_deadline(&fx->req),
 			start + FX_TIMEOUT / 4 + 500000);
 	wait_for_timer(fx);
@@ -82,7 +82,7 @@ static void early_waits_from_the_last_word_on(struct kunit *test)
 	u64 start = fx->now;
 
 	send(test, 3);
-	fx->req.rtt.psn = SHCA_REQ_NOT_HELD;
+	fx->req.rtt.psn = SHCA_PSN_NONE;
 	shca_req_time(&fx->req, P0 + 2, start + RTT);
 	KUNIT_EXPECT_EQ(test, shca_req_deadline(&fx->req), start + RTT + WAIT);
 	/* but never past the time-out */
@@ -306,7 +306,7 @@ static void early_copies_do_not_hide_a_slow_path(struct kunit *test)
 	u64 start = fx->now;
 
 	fx->req.rtt.ns = 0;
-	fx->req.attr.peer |= SHCA_PEER_HOLDS;
+	fx->req.attr.peer |= SHCA_PEER_OOO;
 	send(test, 1);
 	while (!fx->req.stats.timeouts) {
 		wait_for_timer(fx);
@@ -359,7 +359,7 @@ static void early_guess_rises_after_a_repair(struct kunit *test)
 	struct fx *fx = test->priv;
 	u64 start = fx->now;
 
-	fx->req.attr.peer |= SHCA_PEER_HOLDS;
+	fx->req.attr.peer |= SHCA_PEER_OOO;
 	fx->req.rtt.ns = FX_TIMEOUT / 2 * 3;
 	fx->req.rtt.guess = true;
 	shca_req_modify(&fx->req, &fx->req.attr, 0);

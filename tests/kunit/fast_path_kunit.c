@@ -683,7 +683,7 @@ static void fast_datagram_leaves_the_unusual_to_packets(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, dg_may(fx));
 	wr->opcode = SHCA_WR_SEND;
 	/* its memory is being fetched */
-	shca_req_hold(&fx->req);
+	shca_req_pause(&fx->req);
 	KUNIT_EXPECT_FALSE(test, dg_may(fx));
 	shca_req_release(&fx->req);
 	KUNIT_EXPECT_TRUE(test, dg_may(fx));

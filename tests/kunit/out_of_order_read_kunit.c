@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * READ responses that come out of order: what the requester asks for again if its caller
- * keeps the others (shca_req_attr.keeps). And how a responder answers a part.
+ * keeps the others (shca_req_attr.ooo). And how a responder answers a part.
  */
 #include "fixture.h"
 
@@ -20,7 +20,7 @@ static int keep_init(struct kunit *test)
 
 	if (err)
 		return err;
-	fx->req.attr.keeps = true;
+	fx->req.attr.ooo = true;
 	fx_post(fx, SHCA_WR_RDMA_READ, NR * FX_MTU);
 	return fx_next(fx) && fx->pkt.reth.len == NR * FX_MTU ? 0 : -1;
 }
@@ -174,7 +174,7 @@ static void keep_sends_a_missing_request_alone(struct kunit *test)
 	};
 	struct fx *fx = test->priv;
 
-	fx->req.attr.peer |= SHCA_PEER_HOLDS;
+	fx->req.attr.peer |= SHCA_PEER_OOO;
 	respond(test, FIRST, 0, SHCA_RX_OK);
 	fx_post(fx, SHCA_WR_RDMA_READ, FX_MTU);
 	fx_post(fx, SHCA_WR_RDMA_READ, FX_MTU);
@@ -195,7 +195,7 @@ static void keep_asks_for_no_middle_that_a_peer_misses(struct kunit *test)
 	};
 	struct fx *fx = test->priv;
 
-	fx->req.attr.peer |= SHCA_PEER_HOLDS;
+	fx->req.attr.peer |= SHCA_PEER_OOO;
 	respond(test, FIRST, 0, SHCA_RX_OK);
 	fx_post(fx, SHCA_WR_RDMA_READ, 3 * FX_MTU);
 	KUNIT_ASSERT_EQ(test, fx_drain(fx), 1u);
@@ -223,7 +223,7 @@ static void keep_sends_no_request_that_is_acknowledged(struct kunit *test)
 	};
 	struct fx *fx = test->priv;
 
-	fx->req.attr.peer |= SHCA_PEER_HOLDS;
+	fx->req.attr.peer |= SHCA_PEER_OOO;
 	respond(test, FIRST, 0, SHCA_RX_OK);
 	fx_post(fx, SHCA_WR_SEND, FX_MTU);
 	fx_post(fx, SHCA_WR_SEND, FX_MTU);
@@ -251,7 +251,7 @@ static void keep_waits_for_no_request_that_is_acknowledged(struct kunit *test)
 	};
 	struct fx *fx = test->priv;
 
-	fx->req.attr.peer |= SHCA_PEER_HOLDS;
+	fx->req.attr.peer |= SHCA_PEER_OOO;
 	fx->req.recovery.reorders = SHCA_REQ_REORDERS;
 	fx->req.rtt.ns = FX_MS;
 	respond(test, FIRST, 0, SHCA_RX_OK);
@@ -300,12 +300,12 @@ static void keep_response_behind_what_was_sent_again_is_not_timed(struct kunit *
 	struct fx *fx = test->priv;
 
 	fx->req.rtt.ns = FX_MS;
-	KUNIT_ASSERT_TRUE(test, fx->req.rtt.psn != SHCA_REQ_NOT_HELD);
+	KUNIT_ASSERT_TRUE(test, fx->req.rtt.psn != SHCA_PSN_NONE);
 	fx->now += 20 * FX_MS;
 	fx->req.recovery.again_ns = fx->now;
 	shca_req_gap(&fx->req, P0 + 3, P0 + 3, fx->now);
 	KUNIT_EXPECT_EQ(test, fx->req.rtt.ns, (u64)FX_MS);
-	KUNIT_EXPECT_EQ(test, fx->req.rtt.psn, SHCA_REQ_NOT_HELD);
+	KUNIT_EXPECT_EQ(test, fx->req.rtt.psn, SHCA_PSN_NONE);
 }
 
 /* One that left at the same moment left before, or it would not have been timed. */
@@ -388,7 +388,7 @@ static void keep_early_is_no_part_of_what_was_never_answered(struct kunit *test)
 	struct fx *fx = test->priv;
 	u32 i;
 
-	fx->req.attr.peer |= SHCA_PEER_HOLDS;
+	fx->req.attr.peer |= SHCA_PEER_OOO;
 	fx->req.rtt.ns = FX_MS;
 	for (i = 0; i < 2; i++) {
 		fx->now = shca_req_deadline(&fx->req);
@@ -453,7 +453,7 @@ static void keep_is_of_outstanding_responses(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, may_hold(fx, SHCA_OP_ACK, P0 + 1));
 	KUNIT_EXPECT_FALSE(test, may_hold(fx, SHCA_OP_READ_REQUEST, P0 + 1));
 	KUNIT_EXPECT_FALSE(test, may_hold(fx, SHCA_TRANSPORT_XRC | LAST, P0 + 1));
-	fx->req.attr.keeps = false;
+	fx->req.attr.ooo = false;
 	KUNIT_EXPECT_FALSE(test, may_hold(fx, LAST, P0 + NR - 1));
 	/* then all of it comes again */
 	respond(test, MIDDLE, 3, SHCA_RX_LOST_RESPONSE);
@@ -479,7 +479,7 @@ static void keep_remembers_an_acknowledgement(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fx->req.psn.una, P0 + 5);
 	respond(test, LAST, 5, SHCA_RX_OK);
 	KUNIT_EXPECT_EQ(test, fx->req.psn.una, P0 + NR + 1);
-	KUNIT_EXPECT_EQ(test, fx->req.recovery.acked_psn, SHCA_REQ_NOT_HELD);
+	KUNIT_EXPECT_EQ(test, fx->req.recovery.acked_psn, SHCA_PSN_NONE);
 	KUNIT_EXPECT_TRUE(test, fx_pop(fx));
 	KUNIT_EXPECT_TRUE(test, fx_pop(fx));
 	KUNIT_EXPECT_FALSE(test, fx_pop(fx));
@@ -512,10 +512,10 @@ static void keep_forgets_an_acknowledgement(struct kunit *test)
 	fx_post(fx, SHCA_WR_SEND, 8);
 	KUNIT_ASSERT_EQ(test, fx_drain(fx), 1u);
 	KUNIT_EXPECT_EQ(test, fx_ack(fx, P0, ACK), SHCA_RX_LOST_RESPONSE);
-	KUNIT_EXPECT_NE(test, fx->req.recovery.acked_psn, SHCA_REQ_NOT_HELD);
+	KUNIT_EXPECT_NE(test, fx->req.recovery.acked_psn, SHCA_PSN_NONE);
 	expect_part(test, P0, NR);
 	shca_req_fail(&fx->req);
-	KUNIT_EXPECT_EQ(test, fx->req.recovery.acked_psn, SHCA_REQ_NOT_HELD);
+	KUNIT_EXPECT_EQ(test, fx->req.recovery.acked_psn, SHCA_PSN_NONE);
 }
 
 static void keep_early_asks_for_the_missing_part(struct kunit *test)
@@ -545,10 +545,10 @@ static void keep_response_behind_a_gap_is_timed(struct kunit *test)
 {
 	struct fx *fx = test->priv;
 
-	KUNIT_ASSERT_TRUE(test, fx->req.rtt.psn != SHCA_REQ_NOT_HELD);
+	KUNIT_ASSERT_TRUE(test, fx->req.rtt.psn != SHCA_PSN_NONE);
 	fx->now += 500;
 	shca_req_gap(&fx->req, P0 + 2, P0 + 2, fx->now);
-	KUNIT_EXPECT_EQ(test, fx->req.rtt.psn, SHCA_REQ_NOT_HELD);
+	KUNIT_EXPECT_EQ(test, fx->req.rtt.psn, SHCA_PSN_NONE);
 	KUNIT_EXPECT_EQ(test, fx->req.rtt.ns, 500ull);
 }
 
@@ -567,7 +567,7 @@ static void keep_asks_for_the_rest_of_one_read(struct kunit *test)
 /* One round trip later than was measured the oldest is sent early. */
 static void wait_for_early(struct fx *fx)
 {
-	fx->req.rtt.psn = SHCA_REQ_NOT_HELD;
+	fx->req.rtt.psn = SHCA_PSN_NONE;
 	fx->req.rtt.ns = FX_MS;
 	fx->now = shca_req_deadline(&fx->req);
 	shca_req_timer(&fx->req, fx->now);

@@ -13,8 +13,8 @@ static struct fx *begin(struct kunit *test, u8 opcode, u32 pkts)
 {
 	struct fx *fx = test->priv;
 
-	fx->req.psn.burst = BURST;
-	fx->resp.burst = BURST;
+	fx->req.psn.max_run = BURST;
+	fx->resp.max_run = BURST;
 	fx_post(fx, opcode, pkts * FX_MTU);
 	return fx;
 }
@@ -46,7 +46,7 @@ static void burst_asks_and_ends_with_the_window(struct kunit *test)
 	struct fx *fx = begin(test, SHCA_WR_SEND, 4 * SHCA_CC_WINDOW);
 	u32 sent = 0, since = 0;
 
-	fx->req.psn.burst = SHCA_CC_WINDOW;
+	fx->req.psn.max_run = SHCA_CC_WINDOW;
 	while (fx_next(fx)) {
 		sent += fx->pkt.span + 1;
 		since += fx->pkt.span + 1;
@@ -97,7 +97,7 @@ static void burst_that_ends_early_resumes_at_its_part(struct kunit *test)
 	struct shca_pkt part;
 	u32 since;
 
-	fx->req.psn.burst = SHCA_CC_WINDOW;
+	fx->req.psn.max_run = SHCA_CC_WINDOW;
 	fx_next(fx);
 	KUNIT_ASSERT_TRUE(test, fx_next(fx));
 	KUNIT_ASSERT_TRUE(test, fx->pkt.span > 5);
@@ -119,7 +119,7 @@ static void burst_that_has_not_left_is_not_late(struct kunit *test)
 	struct fx *fx = begin(test, SHCA_WR_SEND, 2 * SHCA_CC_WINDOW);
 	struct shca_pkt part;
 
-	fx->req.psn.burst = SHCA_CC_WINDOW;
+	fx->req.psn.max_run = SHCA_CC_WINDOW;
 	fx_next(fx);
 	KUNIT_ASSERT_TRUE(test, fx_next(fx));
 	KUNIT_ASSERT_TRUE(test, fx->pkt.ackreq);
@@ -135,7 +135,7 @@ static void burst_of_a_response(struct kunit *test)
 	struct shca_pkt pkt;
 	u32 i, done = 0;
 
-	fx->resp.burst = BURST;
+	fx->resp.max_run = BURST;
 	fx_request(&pkt, SHCA_OP_READ_REQUEST, FX_RQ_PSN, PKTS * FX_MTU);
 	KUNIT_ASSERT_EQ(test, fx_rx(fx, &pkt), SHCA_RX_OK);
 	for (i = 0; i < ARRAY_SIZE(nr); i++) {
@@ -156,7 +156,7 @@ static void burst_of_a_response_resumes_at_its_part(struct kunit *test)
 	struct fx *fx = test->priv;
 	struct shca_pkt pkt, part;
 
-	fx->resp.burst = BURST;
+	fx->resp.max_run = BURST;
 	fx_request(&pkt, SHCA_OP_READ_REQUEST, FX_RQ_PSN, PKTS * FX_MTU);
 	KUNIT_ASSERT_EQ(test, fx_rx(fx, &pkt), SHCA_RX_OK);
 	shca_resp_next(&fx->resp, fx->now, &fx->pkt);

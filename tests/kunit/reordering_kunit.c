@@ -18,8 +18,8 @@ static int late_init(struct kunit *test)
 
 	if (err)
 		return err;
-	fx->req.attr.peer |= SHCA_PEER_HOLDS;
-	fx->req.attr.keeps = true;
+	fx->req.attr.peer |= SHCA_PEER_OOO;
+	fx->req.attr.ooo = true;
 	fx->req.rtt.ns = RTT;
 	for (i = 0; i < 4; i++)
 		fx_post(fx, SHCA_WR_SEND, 8);
@@ -79,7 +79,7 @@ static void late_answer_of_the_second_copy_does_not(struct kunit *test)
 {
 	struct fx *fx = test->priv;
 
-	fx->req.rtt.psn = SHCA_REQ_NOT_HELD;
+	fx->req.rtt.psn = SHCA_PSN_NONE;
 	fx_ack(fx, P0, MISSING(1));
 	expect_again(test, P0);
 	fx_ack(fx, P0, ACK);
@@ -97,7 +97,7 @@ static void late_is_not_what_was_sent_early(struct kunit *test)
 {
 	struct fx *fx = test->priv;
 
-	fx->req.rtt.psn = SHCA_REQ_NOT_HELD;
+	fx->req.rtt.psn = SHCA_PSN_NONE;
 	fx->now = shca_req_deadline(&fx->req);
 	shca_req_timer(&fx->req, fx->now);
 	expect_again(test, P0);
@@ -119,7 +119,7 @@ static void late_first_gap_is_at_any_psn(struct kunit *test)
 	for (row = 0; row < ARRAY_SIZE(first); row++) {
 		fx_req_attr(&attr);
 		attr.sq_psn = first[row];
-		attr.peer |= SHCA_PEER_HOLDS;
+		attr.peer |= SHCA_PEER_OOO;
 		fx_req_start(fx, &attr);
 		small_window(fx);
 		for (i = 0; i < 4; i++)
@@ -139,7 +139,7 @@ static void late_gap_of_all_is_repaired_once(struct kunit *test)
 {
 	struct fx *fx = test->priv;
 
-	fx->req.rtt.psn = SHCA_REQ_NOT_HELD;
+	fx->req.rtt.psn = SHCA_PSN_NONE;
 	fx_ack(fx, P0, MISSING(4));
 	KUNIT_EXPECT_EQ(test, fx_drain(fx), 4u);
 	fx_ack(fx, P0, MISSING(4));
@@ -257,7 +257,7 @@ static void late_repair_is_repeated(struct kunit *test)
 	struct fx *fx = test->priv;
 	u64 deadline;
 
-	fx->req.rtt.psn = SHCA_REQ_NOT_HELD;
+	fx->req.rtt.psn = SHCA_PSN_NONE;
 	fx_ack(fx, P0, MISSING(2));
 	KUNIT_EXPECT_EQ(test, fx_drain(fx), 2u);
 	deadline = fx->req.recovery.deadline;
@@ -276,7 +276,7 @@ static void late_repair_that_is_repeated_keeps_the_time_out(struct kunit *test)
 	struct fx *fx = test->priv;
 	u64 deadline;
 
-	fx->req.rtt.psn = SHCA_REQ_NOT_HELD;
+	fx->req.rtt.psn = SHCA_PSN_NONE;
 	fx_ack(fx, P0, MISSING(1));
 	expect_again(test, P0);
 	deadline = fx->req.recovery.deadline;
@@ -293,7 +293,7 @@ static void late_repair_goes_on_where_it_stands(struct kunit *test)
 	u32 nr;
 
 	for (nr = 1; nr <= 3; nr += 2) {
-		fx->req.rtt.psn = SHCA_REQ_NOT_HELD;
+		fx->req.rtt.psn = SHCA_PSN_NONE;
 		if (nr == 1)
 			fx_ack(fx, P0, MISSING(3));
 		KUNIT_ASSERT_TRUE(test, fx_next(fx));
@@ -309,7 +309,7 @@ static void late_gap_is_part_of_what_is_sent_again(struct kunit *test)
 {
 	struct fx *fx = test->priv;
 
-	fx->req.rtt.psn = SHCA_REQ_NOT_HELD;
+	fx->req.rtt.psn = SHCA_PSN_NONE;
 	fx_ack(fx, P0, MISSING(1));
 	expect_again(test, P0);
 	fx_ack(fx, P0, SHCA_AETH_RNR | 1);
@@ -327,7 +327,7 @@ static void late_gap_is_part_of_going_back(struct kunit *test)
 {
 	struct fx *fx = test->priv;
 
-	fx->req.rtt.psn = SHCA_REQ_NOT_HELD;
+	fx->req.rtt.psn = SHCA_PSN_NONE;
 	fx_ack(fx, P0, NAK(SHCA_NAK_PSN_SEQ));
 	KUNIT_ASSERT_EQ(test, fx_drain(fx), 4u);
 	fx->req.cc.wide = fx->req.cc.cwnd;
@@ -471,7 +471,7 @@ static void late_wait_that_is_too_short_gets_longer(struct kunit *test)
 	struct shca_req_recovery *r = &fx->req.recovery;
 	u32 i, shift;
 
-	fx->req.rtt.psn = SHCA_REQ_NOT_HELD;
+	fx->req.rtt.psn = SHCA_PSN_NONE;
 	for (i = 0; i < 3; i++) {
 		shift = min_t(u32, i, SHCA_REQ_LATE_SHIFT);
 		KUNIT_EXPECT_EQ(test, r->reo.shift, shift);
@@ -502,7 +502,7 @@ static void late_wait_is_shorter_than_the_time_out(struct kunit *test)
 	struct fx *fx = test->priv;
 	struct shca_req_recovery *r = &fx->req.recovery;
 
-	fx->req.rtt.psn = SHCA_REQ_NOT_HELD;
+	fx->req.rtt.psn = SHCA_PSN_NONE;
 	r->reorders = 1;
 	r->deadline = fx->now + RTT;
 	fx_ack(fx, P0, MISSING(1));
@@ -515,7 +515,7 @@ static void late_wait_stays_where_nothing_waited(struct kunit *test)
 	struct fx *fx = test->priv;
 	struct shca_req_recovery *r = &fx->req.recovery;
 
-	fx->req.rtt.psn = SHCA_REQ_NOT_HELD;
+	fx->req.rtt.psn = SHCA_PSN_NONE;
 	fx_ack(fx, P0, MISSING(1));
 	expect_again(test, P0);
 	fx_ack(fx, P0, ACK);
@@ -565,7 +565,7 @@ static void late_wait_without_time_is_none(struct kunit *test)
 	struct fx *fx = test->priv;
 	struct shca_req_recovery *r = &fx->req.recovery;
 
-	fx->req.rtt.psn = SHCA_REQ_NOT_HELD;
+	fx->req.rtt.psn = SHCA_PSN_NONE;
 	r->reorders = 2;
 	r->deadline = 0;
 	fx_ack(fx, P0, MISSING(1));
@@ -582,7 +582,7 @@ static void late_watch_of_an_acknowledgement_is_short(struct kunit *test)
 	struct fx *fx = test->priv;
 	struct shca_req_recovery *r = &fx->req.recovery;
 
-	fx->req.rtt.psn = SHCA_REQ_NOT_HELD;
+	fx->req.rtt.psn = SHCA_PSN_NONE;
 	fx_ack(fx, P0, MISSING(1));
 	expect_again(test, P0);
 	fx_ack(fx, P0, ACK);
@@ -603,15 +603,15 @@ static void late_watch_ends_with_an_early_copy(struct kunit *test)
 	struct fx *fx = test->priv;
 	struct shca_req_recovery *r = &fx->req.recovery;
 
-	fx->req.rtt.psn = SHCA_REQ_NOT_HELD;
+	fx->req.rtt.psn = SHCA_PSN_NONE;
 	fx_ack(fx, P0, MISSING(1));
 	expect_again(test, P0);
-	KUNIT_ASSERT_TRUE(test, r->undo.end != SHCA_REQ_NOT_HELD);
+	KUNIT_ASSERT_TRUE(test, r->undo.end != SHCA_PSN_NONE);
 	fx->now = shca_req_deadline(&fx->req);
 	shca_req_timer(&fx->req, fx->now);
 	expect_again(test, P0);
 	KUNIT_ASSERT_EQ(test, fx->req.stats.early, 1ull);
-	KUNIT_EXPECT_EQ(test, r->undo.end, SHCA_REQ_NOT_HELD);
+	KUNIT_EXPECT_EQ(test, r->undo.end, SHCA_PSN_NONE);
 }
 
 /* So it is if the next packet is sent early, since an acknowledgement is of both. */
@@ -620,16 +620,16 @@ static void late_watch_ends_with_the_next_early_copy(struct kunit *test)
 	struct fx *fx = test->priv;
 	struct shca_req_recovery *r = &fx->req.recovery;
 
-	fx->req.rtt.psn = SHCA_REQ_NOT_HELD;
+	fx->req.rtt.psn = SHCA_PSN_NONE;
 	fx_ack(fx, P0, MISSING(1));
 	expect_again(test, P0);
 	fx_ack(fx, P0, ACK);
-	KUNIT_ASSERT_TRUE(test, r->undo.end != SHCA_REQ_NOT_HELD);
+	KUNIT_ASSERT_TRUE(test, r->undo.end != SHCA_PSN_NONE);
 	fx->now = shca_req_deadline(&fx->req);
 	shca_req_timer(&fx->req, fx->now);
 	expect_again(test, P0 + 1);
 	KUNIT_ASSERT_EQ(test, fx->req.stats.early, 1ull);
-	KUNIT_EXPECT_EQ(test, r->undo.end, SHCA_REQ_NOT_HELD);
+	KUNIT_EXPECT_EQ(test, r->undo.end, SHCA_PSN_NONE);
 }
 
 /* But each response has its PSN: the watch of one goes on. */
@@ -638,11 +638,11 @@ static void late_watch_of_a_response_outlives_an_early_copy(struct kunit *test)
 	struct fx *fx = test->priv;
 	struct shca_req_recovery *r = &fx->req.recovery;
 
-	fx->req.rtt.psn = SHCA_REQ_NOT_HELD;
+	fx->req.rtt.psn = SHCA_PSN_NONE;
 	fx_ack(fx, P0 + 3, ACK);
 	fx_post(fx, SHCA_WR_RDMA_READ, 6 * FX_MTU);
 	KUNIT_ASSERT_TRUE(test, fx_next(fx));
-	fx->req.rtt.psn = SHCA_REQ_NOT_HELD;
+	fx->req.rtt.psn = SHCA_PSN_NONE;
 	shca_req_gap(&fx->req, P0 + 6, P0 + 6, fx->now);
 	expect_again(test, P0 + 4);
 	response(test, SHCA_OP_READ_RESP_FIRST, P0 + 4, SHCA_RX_OK);
@@ -651,7 +651,7 @@ static void late_watch_of_a_response_outlives_an_early_copy(struct kunit *test)
 	shca_req_timer(&fx->req, fx->now);
 	expect_again(test, P0 + 6);
 	KUNIT_ASSERT_EQ(test, fx->req.stats.early, 1ull);
-	KUNIT_EXPECT_NE(test, r->undo.end, SHCA_REQ_NOT_HELD);
+	KUNIT_EXPECT_NE(test, r->undo.end, SHCA_PSN_NONE);
 	KUNIT_EXPECT_EQ(test, r->undo.psn, P0 + 4);
 }
 
@@ -665,12 +665,12 @@ static void late_watch_of_a_response_ends_with_its_early_copy(struct kunit *test
 	KUNIT_ASSERT_TRUE(test, fx_next(fx));
 	shca_req_gap(&fx->req, P0 + 6, P0 + 6, fx->now);
 	expect_again(test, P0 + 4);
-	KUNIT_ASSERT_TRUE(test, fx->req.recovery.undo.end != SHCA_REQ_NOT_HELD);
+	KUNIT_ASSERT_TRUE(test, fx->req.recovery.undo.end != SHCA_PSN_NONE);
 	fx->now = shca_req_deadline(&fx->req);
 	shca_req_timer(&fx->req, fx->now);
 	expect_again(test, P0 + 4);
 	KUNIT_ASSERT_EQ(test, fx->req.stats.early, 1ull);
-	KUNIT_EXPECT_EQ(test, fx->req.recovery.undo.end, SHCA_REQ_NOT_HELD);
+	KUNIT_EXPECT_EQ(test, fx->req.recovery.undo.end, SHCA_PSN_NONE);
 }
 
 /* A gap that is repaired once more, in part, is watched as it was. */
@@ -678,7 +678,7 @@ static void late_watch_is_of_the_first_repair(struct kunit *test)
 {
 	struct fx *fx = test->priv;
 
-	fx->req.rtt.psn = SHCA_REQ_NOT_HELD;
+	fx->req.rtt.psn = SHCA_PSN_NONE;
 	fx_ack(fx, P0, MISSING(2));
 	KUNIT_EXPECT_EQ(test, fx_drain(fx), 2u);
 	fx->now += RTT / 2;
@@ -693,16 +693,16 @@ static void late_round_trip_is_that_of_what_is_in_order(struct kunit *test)
 	struct fx *fx = test->priv;
 	struct shca_req_recovery *r = &fx->req.recovery;
 
-	KUNIT_ASSERT_TRUE(test, fx->req.rtt.psn != SHCA_REQ_NOT_HELD);
+	KUNIT_ASSERT_TRUE(test, fx->req.rtt.psn != SHCA_PSN_NONE);
 	KUNIT_ASSERT_EQ(test, fx->req.rtt.psn, P0);
 	r->reorders = 1;
 	fx->now += RTT / 4;
 	missing(fx, P0, 3, P0 + 3);
-	KUNIT_EXPECT_NE(test, fx->req.rtt.psn, SHCA_REQ_NOT_HELD);
+	KUNIT_EXPECT_NE(test, fx->req.rtt.psn, SHCA_PSN_NONE);
 	KUNIT_EXPECT_EQ(test, fx->req.rtt.ns, (u64)RTT);
 	fx->now += RTT;
 	fx_ack(fx, P0 + 3, ACK);
-	KUNIT_EXPECT_EQ(test, fx->req.rtt.psn, SHCA_REQ_NOT_HELD);
+	KUNIT_EXPECT_EQ(test, fx->req.rtt.psn, SHCA_PSN_NONE);
 	KUNIT_EXPECT_EQ(test, fx->req.rtt.ns, RTT + RTT / 4ull);
 }
 
@@ -711,7 +711,7 @@ static void late_round_trip_is_of_what_left_with_the_repair(struct kunit *test)
 {
 	struct fx *fx = test->priv;
 
-	fx->req.rtt.psn = SHCA_REQ_NOT_HELD;
+	fx->req.rtt.psn = SHCA_PSN_NONE;
 	fx_ack(fx, P0, MISSING(1));
 	expect_again(test, P0);
 	fx_post(fx, SHCA_WR_SEND, 8);
@@ -738,7 +738,7 @@ static void late_least_round_trip_is_measured(struct kunit *test)
 
 	KUNIT_EXPECT_EQ(test, fx->req.rtt.least, 0ull);
 	for (i = 0; i < ARRAY_SIZE(rows); i++) {
-		KUNIT_ASSERT_TRUE(test, fx->req.rtt.psn != SHCA_REQ_NOT_HELD);
+		KUNIT_ASSERT_TRUE(test, fx->req.rtt.psn != SHCA_PSN_NONE);
 		fx->req.rtt.again = rows[i].guess;
 		fx->now += rows[i].rtt;
 		fx_ack(fx, P0 + 3 + i, ACK);
@@ -757,7 +757,7 @@ static void late_answer_soon_is_by_the_least_round_trip(struct kunit *test)
 	struct fx *fx = test->priv;
 	struct shca_req_recovery *r = &fx->req.recovery;
 
-	KUNIT_ASSERT_TRUE(test, fx->req.rtt.psn != SHCA_REQ_NOT_HELD);
+	KUNIT_ASSERT_TRUE(test, fx->req.rtt.psn != SHCA_PSN_NONE);
 	fx->req.rtt.least = RTT / 4;
 	fx->now += 10 * RTT;
 	r->again_ns = fx->now;
@@ -767,7 +767,7 @@ static void late_answer_soon_is_by_the_least_round_trip(struct kunit *test)
 	/* and the least is what was measured */
 	fx_post(fx, SHCA_WR_SEND, 8);
 	KUNIT_ASSERT_TRUE(test, fx_next(fx));
-	KUNIT_ASSERT_TRUE(test, fx->req.rtt.psn != SHCA_REQ_NOT_HELD);
+	KUNIT_ASSERT_TRUE(test, fx->req.rtt.psn != SHCA_PSN_NONE);
 	fx->now += RTT / 5;
 	fx_ack(fx, P0 + 4, ACK);
 	KUNIT_EXPECT_EQ(test, fx->req.rtt.least, RTT / 5ull);
@@ -791,7 +791,7 @@ static void late_sign_is_an_answer_to_what_was_sent(struct kunit *test)
 	};
 	struct fx *fx = test->priv;
 
-	fx->req.rtt.psn = SHCA_REQ_NOT_HELD;
+	fx->req.rtt.psn = SHCA_PSN_NONE;
 	fx_ack(fx, P0, MISSING(1));
 	expect_again(test, P0);
 	fx_ack(fx, P0 + 3, ACK);
@@ -837,7 +837,7 @@ static void late_wait_within_a_repair_lets_it_go_on(struct kunit *test)
 	struct fx *fx = test->priv;
 	struct shca_req_recovery *r = &fx->req.recovery;
 
-	fx->req.rtt.psn = SHCA_REQ_NOT_HELD;
+	fx->req.rtt.psn = SHCA_PSN_NONE;
 	fx_ack(fx, P0, MISSING(3));
 	KUNIT_ASSERT_TRUE(test, fx_next(fx));
 	KUNIT_ASSERT_TRUE(test, fx_next(fx));
@@ -895,7 +895,7 @@ static void gap(struct kunit *test, u32 psn, u32 cause, bool asks)
 {
 	struct fx *fx = test->priv;
 
-	fx->resp.attr.peer |= SHCA_PEER_HOLDS;
+	fx->resp.attr.peer |= SHCA_PEER_OOO;
 	shca_resp_gap(&fx->resp, psn, cause, asks);
 }
 
@@ -947,7 +947,7 @@ static void late_gap_that_fills_by_itself_is_one_sign(struct kunit *test)
 	gap(test, R0 + 2, R0, false);
 	arrives(test, R0 + 1, 8, SHCA_RX_OK);
 	gap(test, R0 + 2, R0 + 1, false);
-	KUNIT_EXPECT_EQ(test, fx->resp.gap.quiet, SHCA_RESP_PATIENCE);
+	KUNIT_EXPECT_EQ(test, fx->resp.gap.quiet, SHCA_RESP_QUIET);
 	fx->resp.gap.quiet = 1;
 	arrives(test, R0 + 2, 8, SHCA_RX_OK);
 	gap(test, R0 + 3, R0 + 2, false);
@@ -959,18 +959,18 @@ static void late_gap_is_told_where_packets_ask(struct kunit *test)
 	struct fx *fx = test->priv;
 	u32 i;
 
-	fx->resp.gap.quiet = SHCA_RESP_PATIENCE;
+	fx->resp.gap.quiet = SHCA_RESP_QUIET;
 	gap(test, R0 + 2, R0 + 2, false);
 	gap(test, R0 + 2, R0 + 3, false);
 	KUNIT_EXPECT_FALSE(test, fx_answer(fx));
 	/* (nobody else may come) */
-	for (i = SHCA_RESP_PATIENCE; i--;) {
+	for (i = SHCA_RESP_QUIET; i--;) {
 		gap(test, R0 + 2, R0 + 4, true);
 		expect_told(test, R0, 2);
 		KUNIT_EXPECT_EQ(test, fx->resp.gap.quiet, i);
 	}
 	/* what was told comes in parts: each that asks hears of the rest */
-	fx->resp.gap.quiet = SHCA_RESP_PATIENCE;
+	fx->resp.gap.quiet = SHCA_RESP_QUIET;
 	arrives(test, R0, 8, SHCA_RX_OK);
 	gap(test, R0 + 2, R0, true);
 	expect_told(test, R0 + 1, 1);
@@ -994,14 +994,14 @@ static void late_gap_that_fills_by_itself_is_a_sign(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fx->resp.gap.quiet, 0);
 	arrives(test, R0 + 2, 8, SHCA_RX_OK);
 	gap(test, R0 + 6, R0 + 2, false);
-	KUNIT_EXPECT_EQ(test, fx->resp.gap.quiet, SHCA_RESP_PATIENCE);
+	KUNIT_EXPECT_EQ(test, fx->resp.gap.quiet, SHCA_RESP_QUIET);
 	/* the last of them, too */
 	fx->resp.gap.quiet = 1;
 	arrives(test, R0 + 3, 8, SHCA_RX_OK);
 	arrives(test, R0 + 4, 8, SHCA_RX_OK);
 	arrives(test, R0 + 5, 8, SHCA_RX_OK);
 	gap(test, R0 + 6, R0 + 5, false);
-	KUNIT_EXPECT_EQ(test, fx->resp.gap.quiet, SHCA_RESP_PATIENCE);
+	KUNIT_EXPECT_EQ(test, fx->resp.gap.quiet, SHCA_RESP_QUIET);
 	KUNIT_EXPECT_FALSE(test, fx_answer(fx));
 	/* what asks may be what the peer has sent again by its own clock */
 	gap(test, R0 + 8, R0 + 9, false);

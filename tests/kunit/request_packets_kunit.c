@@ -317,7 +317,7 @@ static void run_in_each_window_fills_it(struct kunit *test)
 		for (burst = 0; burst < 5; burst++) {
 			fx->req.cc.window = window;
 			fx_req_start(fx, &attr);
-			fx->req.psn.burst = burst;
+			fx->req.psn.max_run = burst;
 			fx_post(fx, SHCA_WR_SEND, 40 * FX_MTU);
 			KUNIT_EXPECT_EQ(test, drain_psns(fx, NULL, 0), window);
 		}
@@ -335,7 +335,7 @@ static void run_ends_where_a_quarter_of_the_window_does(struct kunit *test)
 	fx_req_attr(&attr);
 	fx->req.cc.window = 100;
 	fx_req_start(fx, &attr);
-	fx->req.psn.burst = 20;
+	fx->req.psn.max_run = 20;
 	fx_post(fx, SHCA_WR_SEND, 200 * FX_MTU);
 	KUNIT_EXPECT_EQ(test, drain_psns(fx, nr, 9), 100u);
 	KUNIT_EXPECT_MEMEQ(test, nr, expected, sizeof(expected));
@@ -350,7 +350,7 @@ static void run_behind_a_read_fills_the_window(struct kunit *test)
 	fx_req_attr(&attr);
 	fx->req.cc.window = 18;
 	fx_req_start(fx, &attr);
-	fx->req.psn.burst = 8;
+	fx->req.psn.max_run = 8;
 	fx_post(fx, SHCA_WR_RDMA_READ, 8 * FX_MTU);
 	KUNIT_ASSERT_TRUE(test, fx_next(fx));
 	fx_post(fx, SHCA_WR_SEND, 40 * FX_MTU);
@@ -363,7 +363,7 @@ static void run_ends_where_the_span_does(struct kunit *test)
 	struct fx *fx = test->priv;
 	u32 nr[2] = { 0 };
 
-	fx->req.psn.burst = 8;
+	fx->req.psn.max_run = 8;
 	fx_post(fx, SHCA_WR_RDMA_READ, (SHCA_REQ_SPAN - 5) * FX_MTU);
 	KUNIT_ASSERT_TRUE(test, fx_next(fx));
 	fx_post(fx, SHCA_WR_SEND, 40 * FX_MTU);
@@ -397,7 +397,7 @@ static void run_of_uc_is_as_long_as_the_link_takes(struct kunit *test)
 
 	fx->req.cc.window = 4;
 	start(fx, UC);
-	fx->req.psn.burst = 32;
+	fx->req.psn.max_run = 32;
 	fx_post(fx, SHCA_WR_SEND, 100 * FX_MTU);
 	KUNIT_EXPECT_EQ(test, drain_psns(fx, nr, 6), 100u);
 	KUNIT_EXPECT_MEMEQ(test, nr, expected, sizeof(expected));
@@ -411,11 +411,11 @@ static void run_of_two_is_one(struct kunit *test)
 	struct fx *fx = test->priv;
 	u32 nr[4] = { 0 };
 
-	fx->req.psn.burst = 2;
+	fx->req.psn.max_run = 2;
 	fx_post(fx, SHCA_WR_SEND, 4 * FX_MTU);
 	KUNIT_EXPECT_EQ(test, drain_psns(fx, nr, 4), 4u);
 	KUNIT_EXPECT_MEMEQ(test, nr, expected, sizeof(expected));
-	fx->req.psn.burst = 8;
+	fx->req.psn.max_run = 8;
 	fx_post(fx, SHCA_WR_RDMA_READ, 10 * FX_MTU);
 	KUNIT_EXPECT_EQ(test, drain_psns(fx, nr, 4), 1u);
 }
@@ -426,7 +426,7 @@ static void run_is_not_of_a_probe(struct kunit *test)
 	struct fx *fx = test->priv;
 	u32 i;
 
-	fx->req.psn.burst = 8;
+	fx->req.psn.max_run = 8;
 	fx_post(fx, SHCA_WR_SEND, 10 * FX_MTU);
 	for (i = 0; i < 2; i++) {
 		while (fx_next(fx))
@@ -502,7 +502,7 @@ static void handed_over_ends_before_what_is_held(struct kunit *test)
 		for (i = 0; i <= held; i++)
 			KUNIT_ASSERT_TRUE(test, fx_next(fx));
 		shca_req_gather_failed(&fx->req, &fx->pkt, SHCA_MEM_RETRY);
-		shca_req_hold(&fx->req);
+		shca_req_pause(&fx->req);
 		fx->req.recovery.deadline = fx->now + 1;
 		fx_timeout(fx);
 		fx->req.psn.reach = 8;

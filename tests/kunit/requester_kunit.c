@@ -680,7 +680,7 @@ static void req_hold_keeps_the_packet_until_release(struct kunit *test)
 	fx_post(fx, OP_WRITE, 8);
 	KUNIT_ASSERT_TRUE(test, fx_next(fx));
 	shca_req_gather_failed(&fx->req, &fx->pkt, SHCA_MEM_RETRY);
-	shca_req_hold(&fx->req);
+	shca_req_pause(&fx->req);
 	/* the one before it has not asked, and somebody waits now */
 	KUNIT_ASSERT_TRUE(test, fx_next(fx));
 	KUNIT_EXPECT_NULL(test, fx->pkt.wr);
@@ -706,7 +706,7 @@ static void req_hold_lets_what_is_before_it_be_sent_again(struct kunit *test)
 	KUNIT_ASSERT_TRUE(test, fx_next(fx));
 	KUNIT_ASSERT_TRUE(test, fx_next(fx));
 	shca_req_gather_failed(&fx->req, &fx->pkt, SHCA_MEM_RETRY);
-	shca_req_hold(&fx->req);
+	shca_req_pause(&fx->req);
 	KUNIT_EXPECT_FALSE(test, fx_next(fx));
 	fx_timeout(fx);
 	KUNIT_ASSERT_TRUE(test, fx_next(fx));

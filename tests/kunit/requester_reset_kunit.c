@@ -28,13 +28,13 @@ static void req_init_is_at_rest(struct kunit *test)
 	shca_req_init(req, fx->ring, FX_ENTRIES, FX_STRIDE, NULL, fx);
 	KUNIT_EXPECT_EQ(test, req->state, SHCA_SIDE_RESET);
 	KUNIT_EXPECT_EQ(test, req->cc.window, (u32)SHCA_CC_WINDOW);
-	KUNIT_EXPECT_EQ(test, req->recovery.resend_end, SHCA_REQ_NOT_HELD);
+	KUNIT_EXPECT_EQ(test, req->recovery.resend_end, SHCA_PSN_NONE);
 	KUNIT_EXPECT_EQ(test, req->psn.reach, 1u);
 	KUNIT_EXPECT_EQ(test, req->ring.mask, FX_ENTRIES - 1u);
 	/* no credits until a peer counts them (9.7.7.2) */
 	KUNIT_EXPECT_FALSE(test, req->credit.valid);
-	KUNIT_EXPECT_EQ(test, req->credit.psn, SHCA_REQ_NOT_HELD);
-	KUNIT_EXPECT_EQ(test, req->psn.held, SHCA_REQ_NOT_HELD);
+	KUNIT_EXPECT_EQ(test, req->credit.psn, SHCA_PSN_NONE);
+	KUNIT_EXPECT_EQ(test, req->psn.paused, SHCA_PSN_NONE);
 	KUNIT_EXPECT_EQ(test, req->ring.prod + req->ring.nxt + req->ring.una + req->ring.head, 0u);
 	KUNIT_EXPECT_NULL(test, shca_req_slot(req));
 	KUNIT_EXPECT_FALSE(test, fx_next(fx));

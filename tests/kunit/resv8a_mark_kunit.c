@@ -5,7 +5,7 @@
 #define P0	FX_RQ_PSN
 #define S0	FX_SQ_PSN
 #define ACK	(SHCA_AETH_ACK | SHCA_AETH_CREDIT_NONE)
-/* signature 1010, SHCA_PEER_HOLDS and SHCA_PEER_FLUSHES_ACKS, in the lower six bits */
+/* signature 1010, SHCA_PEER_OOO and SHCA_PEER_FLUSHES_ACKS, in the lower six bits */
 #define MARKED	0x2b
 
 /* ---- the header -------------------------------------------------------------- */
@@ -40,7 +40,7 @@ struct mark_row {
 };
 
 #define FLUSHES	SHCA_PEER_FLUSHES_ACKS
-#define HOLDS	SHCA_PEER_HOLDS
+#define HOLDS	SHCA_PEER_OOO
 
 static const struct mark_row mark_rows[] = {
 	{ "off hears a mark", SHCA_RESV8A_OFF, 0, MARKED, 0, 0 },

@@ -20,10 +20,10 @@ static int hold_init(struct kunit *test)
 	if (err)
 		return err;
 	fx_req_attr(&req);
-	req.peer |= SHCA_PEER_HOLDS;
+	req.peer |= SHCA_PEER_OOO;
 	fx_req_start(fx, &req);
 	fx_resp_attr(&resp);
-	resp.peer = SHCA_PEER_HOLDS;
+	resp.peer = SHCA_PEER_OOO;
 	fx_resp_start(fx, &resp);
 	return 0;
 }
@@ -162,7 +162,7 @@ static void resp_tells_the_first_gap(struct kunit *test)
 	for (closed = 0; closed < 2; closed++) {
 		shca_resp_reset(&fx->resp);
 		fx_resp_attr(&attr);
-		attr.peer = SHCA_PEER_HOLDS;
+		attr.peer = SHCA_PEER_OOO;
 		attr.rq_psn = SHCA_PSN_MASK;
 		fx_resp_start(fx, &attr);
 		if (closed)
@@ -236,7 +236,7 @@ static void resp_holds_nothing_of_a_stranger(struct kunit *test)
 	KUNIT_ASSERT_TRUE(test, fx_answer(fx));
 	KUNIT_EXPECT_EQ(test, fx->pkt.aeth.syndrome,
 			SHCA_AETH_NAK | SHCA_NAK_PSN_SEQ);
-	attr.peer = SHCA_PEER_HOLDS;
+	attr.peer = SHCA_PEER_OOO;
 	shca_resp_modify(&fx->resp, &attr, SHCA_RESP_PEER);
 	KUNIT_EXPECT_TRUE(test, may_hold(fx, SHCA_OP_SEND_ONLY, R0 + 1));
 	attr.peer = 0;
@@ -602,10 +602,10 @@ static void req_packet_behind_a_gap_is_timed(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, fx->req.rtt.psn, P0 + 4);
 	fx->now += 300;
 	missing(fx, P0 + 1, 1, P0 + 3);
-	KUNIT_EXPECT_NE(test, fx->req.rtt.psn, SHCA_REQ_NOT_HELD);
+	KUNIT_EXPECT_NE(test, fx->req.rtt.psn, SHCA_PSN_NONE);
 	fx->now += 300;
 	missing(fx, P0 + 1, 1, P0 + 4);
-	KUNIT_EXPECT_EQ(test, fx->req.rtt.psn, SHCA_REQ_NOT_HELD);
+	KUNIT_EXPECT_EQ(test, fx->req.rtt.psn, SHCA_PSN_NONE);
 	KUNIT_EXPECT_EQ(test, fx->req.rtt.ns, 600ull);
 }
 
@@ -798,7 +798,7 @@ static void req_early_answered_soon_is_one_more(struct kunit *test)
 	shca_req_timer(&fx->req, fx->now);
 	expect_next(test, P0 + 1, true);
 	/* (half of the 1000 ns that were measured) */
-	fx->req.rtt.psn = SHCA_REQ_NOT_HELD;
+	fx->req.rtt.psn = SHCA_PSN_NONE;
 	fx->now += 499;
 	fx_ack(fx, P0 + 1, ACK);
 	expect_next(test, P0 + 2, true);
@@ -813,7 +813,7 @@ static void req_early_answered_soon_is_one_more(struct kunit *test)
 	/* the next time it is the same */
 	fx_ack(fx, P0 + 4, ACK);
 	send(test, 3);
-	fx->req.rtt.psn = SHCA_REQ_NOT_HELD;
+	fx->req.rtt.psn = SHCA_PSN_NONE;
 	fx->now = shca_req_deadline(&fx->req);
 	shca_req_timer(&fx->req, fx->now);
 	expect_next(test, P0 + 5, true);
@@ -1293,7 +1293,7 @@ static void req_repair_goes_on_behind_a_local_request(struct kunit *test)
 
 	fx_req_attr(&attr);
 	attr.sq_psn = 0xc00000;
-	attr.peer |= SHCA_PEER_HOLDS;
+	attr.peer |= SHCA_PEER_OOO;
 	fx_req_start(fx, &attr);
 	fx_post(fx, SHCA_WR_SEND, 8);
 	fx_post(fx, SHCA_WR_REG_MR, 0);

@@ -197,7 +197,7 @@ static void req_keeps_its_rate(struct kunit *test)
 	u64 from;
 
 	start_req(fx, SHCA_TRANSPORT_RC, kbps);
-	fx->req.psn.burst = 62;
+	fx->req.psn.max_run = 62;
 	from = fx->now;
 	fill(fx);
 	expect_rate(test, send_for(test, 50 * FX_MS, 0, true), kbps, from);
@@ -211,7 +211,7 @@ static void req_of_uc_keeps_its_rate_with_late_timers(struct kunit *test)
 	u64 from;
 
 	start_req(fx, SHCA_TRANSPORT_UC, kbps);
-	fx->req.psn.burst = 62;
+	fx->req.psn.max_run = 62;
 	from = fx->now;
 	fill(fx);
 	expect_rate(test, send_for(test, 50 * FX_MS, BURST / 2, false), kbps, from);
@@ -238,7 +238,7 @@ static void req_run_is_within_a_burst(struct kunit *test)
 	struct fx *fx = test->priv;
 
 	start_req(fx, SHCA_TRANSPORT_UC, 252448);
-	fx->req.psn.burst = 62;
+	fx->req.psn.max_run = 62;
 	fx_post(fx, SHCA_WR_RDMA_WRITE, 100 * FX_MTU);
 	KUNIT_ASSERT_TRUE(test, fx_next(fx));
 	KUNIT_ASSERT_TRUE(test, fx_next(fx));
@@ -250,7 +250,7 @@ static void resp_run_is_within_a_burst(struct kunit *test)
 	struct fx *fx = test->priv;
 
 	start_resp(fx, 252448);
-	fx->resp.burst = 62;
+	fx->resp.max_run = 62;
 	fx_rx_op(fx, SHCA_OP_READ_REQUEST, FX_RQ_PSN, 100 * FX_MTU);
 	KUNIT_ASSERT_TRUE(test, fx_answer(fx));
 	KUNIT_ASSERT_TRUE(test, fx_answer(fx));
@@ -553,7 +553,7 @@ static void resp_read_keeps_the_rate(struct kunit *test)
 	u32 next = 0;
 
 	start_resp(fx, kbps);
-	fx->resp.burst = 62;
+	fx->resp.max_run = 62;
 	begin = fx->now;
 	KUNIT_ASSERT_EQ(test, fx_rx_op(fx, SHCA_OP_READ_REQUEST, FX_RQ_PSN, READ_PKTS * FX_MTU),
 			SHCA_RX_OK);

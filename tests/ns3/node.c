@@ -120,7 +120,7 @@ static struct shca_cc_attr control_of(const struct node_config *config)
 struct node *node_new(const struct node_config *config, uint32_t qpn,
 		      uint32_t peer_qpn)
 {
-	const u32 peer = config->holds ? SHCA_PEER_HOLDS : 0;
+	const u32 peer = config->holds ? SHCA_PEER_OOO : 0;
 	const struct shca_req_attr req_attr = {
 		.mtu = config->mtu,
 		.dqpn = peer_qpn,
@@ -132,7 +132,7 @@ struct node *node_new(const struct node_config *config, uint32_t qpn,
 		.rnr_retry = 7,
 		.max_rd_atomic = RD_RING,
 		.peer = SHCA_PEER_FLUSHES_ACKS | peer,
-		.keeps = config->holds,
+		.ooo = config->holds,
 		.ecn = true,
 		.cc = control_of(config),
 	};

@@ -427,7 +427,7 @@ static void claim_ahead(enum shca_verdict rx)
 {
 	claim(rx == SHCA_RX_OUT_OF_SEQ);
 	claim(is_as_before());
-	if (was.stands != SHCA_STANDS_NOTHING || was.attr.peer & SHCA_PEER_HOLDS) {
+	if (was.stands != SHCA_STANDS_NOTHING || was.attr.peer & SHCA_PEER_OOO) {
 		claim(answer_is_as_before() && resp.stands == was.stands);
 		return;
 	}
@@ -711,7 +711,7 @@ void gap(void)
  * The next packet that leaves: of a response it is a part, in its PSNs and in its bytes.
  *
  * proof: answer slow --unwind 4 -DMTU=256
- * planted: core/responder/answers.c: s/return min_t(u32, resp->burst, left - 1)/return resp->burst/
+ * planted: core/responder/answers.c: s/return min_t(u32, resp->max_run, left - 1)/return resp->max_run/
  * planted: core/responder/answers.c: s/(!rd || shca_psn_diff(rd->first_psn, resp->ack.psn) > 0)/true/
  */
 void answer(void)
@@ -721,7 +721,7 @@ void answer(void)
 	u32 off, i;
 
 	any_resp();
-	assume(resp.reach && resp.reach <= 1024 && resp.burst <= 1024);
+	assume(resp.reach && resp.reach <= 1024 && resp.max_run <= 1024);
 	if (!shca_resp_next(&resp, any_u64(), &next)) {
 		claim(resp.ack.owed == SHCA_ACK_NONE && resp.reads.send == resp.reads.tail && !resp.cnp_due);
 		claim(resp_ok());

@@ -30,7 +30,7 @@ static void req_sample_rtt(struct shca_req *req, u32 nr, u64 now)
 	u64 rtt = now - req->rtt.start;
 	bool guess = req->rtt.again;
 
-	req->rtt.psn = SHCA_REQ_NOT_HELD;
+	req->rtt.psn = SHCA_PSN_NONE;
 	if (shca_cc_has_window(&req->cc) && !guess) {
 		shca_cc_on_rtt(&req->cc, rtt, nr, now);
 		shca_req_set_pacing(req);
@@ -70,14 +70,14 @@ static void req_sample_in_order(struct shca_req *req, u64 now)
 		  (!req->rtt.ns || req->rtt.guess)))
 		req_sample_rtt(req, 0, now);
 	else
-		req->rtt.psn = SHCA_REQ_NOT_HELD;
+		req->rtt.psn = SHCA_PSN_NONE;
 }
 
 void shca_req_time(struct shca_req *req, u32 psn, u64 now)
 {
 	req->recovery.behind_ns = now;
 	/* (what overtakes others is sooner than the way of most) */
-	if (req->rtt.psn != SHCA_REQ_NOT_HELD && !req->recovery.reorders &&
+	if (req->rtt.psn != SHCA_PSN_NONE && !req->recovery.reorders &&
 	    shca_psn_diff(psn, req->rtt.psn) >= 0)
 		req_sample_rtt(req, 0, now);
 }
@@ -101,7 +101,7 @@ static void req_progress(struct shca_req *req, u64 now)
 	req->recovery.rnr_row = 0;
 	req->recovery.early_row = 0;
 	req->ackreq.heard = true;
-	if (req->rtt.psn != SHCA_REQ_NOT_HELD &&
+	if (req->rtt.psn != SHCA_PSN_NONE &&
 	    shca_psn_diff(req->psn.una, req->rtt.psn) > 0)
 		req_sample_in_order(req, now);
 
@@ -118,7 +118,7 @@ static void req_progress(struct shca_req *req, u64 now)
 	req->recovery.beyond = 0;
 	if (unlikely(req->recovery.reo.ns))
 		req_come_late(req);
-	if (unlikely(req->recovery.acked_psn != SHCA_REQ_NOT_HELD))
+	if (unlikely(req->recovery.acked_psn != SHCA_PSN_NONE))
 		req_ack_now(req, now);
 }
 
@@ -182,7 +182,7 @@ static void req_ack_now(struct shca_req *req, u64 now)
 			return;
 		shca_req_credit(req, req->recovery.acked_syndrome);
 	}
-	req->recovery.acked_psn = SHCA_REQ_NOT_HELD;
+	req->recovery.acked_psn = SHCA_PSN_NONE;
 }
 
 /* ---- refusals ----------------------------------------------------------- */
@@ -199,7 +199,7 @@ static enum shca_verdict req_bad(struct shca_req *req, u8 status, u16 vendor_err
  */
 static enum shca_verdict req_ahead(struct shca_req *req, u64 now)
 {
-	if (!req->attr.keeps)
+	if (!req->attr.ooo)
 		shca_req_go_back(req, SHCA_VERR_RESPONSE, now);
 	return SHCA_RX_LOST_RESPONSE;
 }
@@ -210,7 +210,7 @@ static enum shca_verdict req_ack_ahead(struct shca_req *req,
 {
 	const struct shca_send_wr *wr = req_wr(req, req->ring.una);
 
-	if (!req->attr.keeps)
+	if (!req->attr.ooo)
 		return req_ahead(req, now);
 	req->recovery.acked_psn = pkt->psn;
 	req->recovery.acked_syndrome = pkt->aeth.syndrome;
@@ -344,7 +344,7 @@ static enum shca_verdict req_rx_ack(struct shca_req *req, const struct shca_pkt 
 		if (unlikely(shca_is_marked(pkt)))
 			req_learn(req, pkt);
 		/* (nobody has what never left) */
-		if (!(req->attr.peer & SHCA_PEER_HOLDS) ||
+		if (!(req->attr.peer & SHCA_PEER_OOO) ||
 		    shca_psn_diff(pkt->aeth.msn, req->psn.max) >= 0)
 			return SHCA_RX_STALE_ACK;
 		if (req_ack(req, off, now))
@@ -521,7 +521,7 @@ bool shca_req_may_queue(const struct shca_req *req, const struct shca_pkt *pkt)
 {
 	u32 flags = shca_opcode_info(pkt->opcode)->flags;
 
-	return req->attr.keeps && req->state == SHCA_SIDE_READY &&
+	return req->attr.ooo && req->state == SHCA_SIDE_READY &&
 	       (pkt->opcode & SHCA_TRANSPORT_MASK) == req->attr.transport &&
 	       flags & SHCA_OPF_RESPONSE &&
 	       flags & (SHCA_OPF_READ | SHCA_OPF_ATOMIC) &&

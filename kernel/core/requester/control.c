@@ -68,14 +68,14 @@ void shca_req_drain(struct shca_req *req, bool draining)
 
 /* ---- how much at once --------------------------------------------------- */
 
-void shca_req_set_burst(struct shca_req *req, u32 burst)
+void shca_req_set_max_run(struct shca_req *req, u32 max_run)
 {
-	req->psn.burst = burst;
+	req->psn.max_run = max_run;
 }
 
-void shca_resp_set_burst(struct shca_resp *resp, u32 burst)
+void shca_resp_set_max_run(struct shca_resp *resp, u32 max_run)
 {
-	resp->burst = burst;
+	resp->max_run = max_run;
 }
 
 void shca_set_reach(struct shca_req *req, struct shca_resp *resp, u32 reach)
@@ -119,14 +119,14 @@ void shca_req_pace(struct shca_req *req, u64 until)
 	req_gate(req);
 }
 
-void shca_req_hold(struct shca_req *req)
+void shca_req_pause(struct shca_req *req)
 {
-	req->psn.held = req->psn.next;
+	req->psn.paused = req->psn.next;
 }
 
 void shca_req_release(struct shca_req *req)
 {
-	req->psn.held = SHCA_REQ_NOT_HELD;
+	req->psn.paused = SHCA_PSN_NONE;
 	shca_req_stall(req, 0);
 }
 

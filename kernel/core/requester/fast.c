@@ -130,7 +130,7 @@ const struct shca_send_wr *shca_fast_datagram(const struct shca_req *req)
 	if (req->ring.nxt == req->ring.prod || req->state != SHCA_SIDE_READY ||
 	    req->attr.transport != SHCA_TRANSPORT_UD || req->draining ||
 	    req->fail.valid || req->gate.until || req->psn.next != req->psn.max ||
-	    req->psn.next == req->psn.held || wr->preset != SHCA_WC_SUCCESS || wr->own ||
+	    req->psn.next == req->psn.paused || wr->preset != SHCA_WC_SUCCESS || wr->own ||
 	    (wr->opcode != SHCA_WR_SEND && wr->opcode != SHCA_WR_SEND_WITH_IMM))
 		return NULL;
 	return wr;

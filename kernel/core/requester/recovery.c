@@ -4,7 +4,7 @@
  * calls it for NAKs and gaps. The glue calls it for time-outs, and for packets
  * that could not be transmitted.
  *
- * A peer that keeps what comes out of order (SHCA_PEER_HOLDS) says what is missing.
+ * A peer that keeps what comes out of order (SHCA_PEER_OOO) says what is missing.
  * Only that is resent, and then sending continues at new packets (shca_req_resend()).
  *
  * With any other peer recovery is go-back-N. It follows a sequence NAK, a time-out, a
@@ -59,8 +59,8 @@ void shca_req_seek(struct shca_req *req)
 	req_rewind(req);
 	/* The end of a repetition carries AckReq, whatever asked before. */
 	req->ackreq.psn = req->psn.una;
-	req->recovery.resend_end = SHCA_REQ_NOT_HELD;
-	req->recovery.rest_end = SHCA_REQ_NOT_HELD;
+	req->recovery.resend_end = SHCA_PSN_NONE;
+	req->recovery.rest_end = SHCA_PSN_NONE;
 }
 
 /* Resend from the oldest packet up to @end, then continue at new packets. */
@@ -69,7 +69,7 @@ static void req_resend(struct shca_req *req, u32 end)
 	struct shca_req_recovery *r = &req->recovery;
 
 	/* What was to be sent again, and has not left yet, leaves after that. */
-	if (r->resend_end != SHCA_REQ_NOT_HELD && r->rest_end == SHCA_REQ_NOT_HELD &&
+	if (r->resend_end != SHCA_PSN_NONE && r->rest_end == SHCA_PSN_NONE &&
 	    shca_psn_diff(end, req->psn.next) <= 0) {
 		r->rest_psn = req->psn.next;
 		r->rest_end = r->resend_end;
@@ -106,16 +106,16 @@ void shca_req_resend_done(struct shca_req *req)
 	struct shca_req_recovery *r = &req->recovery;
 
 	r->resend_end = r->rest_end;
-	r->rest_end = SHCA_REQ_NOT_HELD;
+	r->rest_end = SHCA_PSN_NONE;
 	/* The repair that this one has interrupted goes on. */
-	if (unlikely(r->resend_end != SHCA_REQ_NOT_HELD) &&
+	if (unlikely(r->resend_end != SHCA_PSN_NONE) &&
 	    shca_psn_diff(r->resend_end, req->psn.next) > 0) {
 		r->gap_end = r->resend_end;
 		if (shca_psn_diff(r->rest_psn, req->psn.next) > 0)
 			req_skip_to(req, r->rest_psn);
 		return;
 	}
-	r->resend_end = SHCA_REQ_NOT_HELD;
+	r->resend_end = SHCA_PSN_NONE;
 	req_skip_to(req, req->psn.max);
 	/* What left since then is still to ask. (A READ in it asks itself, so this is at most.) */
 	req->ackreq.nr_since = shca_psn_off(req->psn.next, req->ackreq.psn);
@@ -126,7 +126,7 @@ void shca_req_overtaken(struct shca_req *req)
 	u32 end = req->recovery.resend_end;
 
 	req_rewind(req);
-	if (end != SHCA_REQ_NOT_HELD && shca_psn_diff(req->psn.una, end) >= 0)
+	if (end != SHCA_PSN_NONE && shca_psn_diff(req->psn.una, end) >= 0)
 		shca_req_resend_done(req);
 }
 
@@ -156,7 +156,7 @@ void shca_req_retry(struct shca_req *req, u16 vendor_err)
 	}
 	shca_cc_on_loss(&req->cc);
 	req->recovery.deadline = 0;	/* armed by the first packet sent again */
-	req->rtt.psn = SHCA_REQ_NOT_HELD;
+	req->rtt.psn = SHCA_PSN_NONE;
 	req->recovery.gap_end = req->psn.una;
 	shca_req_seek(req);
 }
@@ -223,7 +223,7 @@ static void req_watch(struct shca_req *req, u32 end, bool read, u64 now)
 {
 	struct shca_req_recovery *r = &req->recovery;
 	bool one_packet = shca_req_one_packet(req);
-	bool may_be_spurious = r->undo.end != SHCA_REQ_NOT_HELD;
+	bool may_be_spurious = r->undo.end != SHCA_PSN_NONE;
 	bool lasts = r->undo.read ?
 		shca_psn_off(req->psn.una, r->undo.psn) < SHCA_REQ_WATCH * req->cc.cwnd :
 		now - r->undo.ns <= 2 * req_round_trip(req);
@@ -236,7 +236,7 @@ static void req_watch(struct shca_req *req, u32 end, bool read, u64 now)
 	/* What is sent early comes twice, as a rule. */
 	r->undo.read = read;
 	r->undo.psn = req->psn.una;
-	r->undo.end = one_packet ? SHCA_REQ_NOT_HELD : end;
+	r->undo.end = one_packet ? SHCA_PSN_NONE : end;
 	r->undo.ns = now;
 }
 
@@ -335,11 +335,11 @@ static bool req_is_under_way(const struct shca_req *req, u32 end, u32 cause, u64
 	const struct shca_req_recovery *r = &req->recovery;
 
 	/* (a small window may let no more leave before what has left is repaired) */
-	if (r->resend_end != SHCA_REQ_NOT_HELD && shca_psn_diff(end, req->psn.next) >= 0)
+	if (r->resend_end != SHCA_PSN_NONE && shca_psn_diff(end, req->psn.next) >= 0)
 		return true;
 	if (!req_gap_lasts(req))
 		return false;
-	if (r->resend_end == SHCA_REQ_NOT_HELD && req->psn.next != req->psn.max)
+	if (r->resend_end == SHCA_PSN_NONE && req->psn.next != req->psn.max)
 		return true;
 	if (shca_psn_diff(cause, r->resend_max) >= 0)
 		return false;
@@ -386,7 +386,7 @@ void shca_req_resend(struct shca_req *req, u32 nr, u32 cause, u64 now)
 /* Has an acknowledgement that waits for a response told that the peer has @psn? */
 static bool req_has_acked(const struct shca_req *req, u32 psn)
 {
-	return req->recovery.acked_psn != SHCA_REQ_NOT_HELD &&
+	return req->recovery.acked_psn != SHCA_PSN_NONE &&
 	       shca_psn_diff(req->recovery.acked_psn, psn) >= 0;
 }
 
@@ -447,13 +447,13 @@ void shca_req_stale(struct shca_req *req, u32 psn, u64 now)
 {
 	struct shca_req_recovery *r = &req->recovery;
 
-	if (r->undo.end == SHCA_REQ_NOT_HELD || shca_psn_diff(req->psn.una, r->undo.end) < 0 ||
+	if (r->undo.end == SHCA_PSN_NONE || shca_psn_diff(req->psn.una, r->undo.end) < 0 ||
 	    shca_psn_diff(psn, r->undo.psn) < 0)
 		return;
 	if (r->undo.read ? shca_psn_diff(psn, r->undo.end) >= 0 :
 			    now - r->undo.ns > 2 * req_round_trip(req))
 		return;
-	r->undo.end = SHCA_REQ_NOT_HELD;
+	r->undo.end = SHCA_PSN_NONE;
 	/* It was waited for, as each gap is then, and not for long enough. */
 	if (r->reorders && r->reo.shift < SHCA_REQ_LATE_SHIFT)
 		r->reo.shift++;
@@ -474,7 +474,7 @@ void shca_req_unanswered(struct shca_req *req, u32 psn, u32 cause, u64 now)
 	 * would make the round trip longer, and the next wait with it.)
 	 */
 	if (req->recovery.again_ns > req->rtt.start)
-		req->rtt.psn = SHCA_REQ_NOT_HELD;
+		req->rtt.psn = SHCA_PSN_NONE;
 	shca_req_time(req, cause, now);
 	wr->flags_core |= SHCA_WRF_EXECUTED;
 	if (req_is_under_way(req, psn, cause, now))
@@ -501,7 +501,7 @@ void shca_req_missing(struct shca_req *req, u64 now)
 		return;
 	req->recovery.hold_ns = now + req_round_trip(req);
 	req->recovery.waits = SHCA_WAIT_BACK;
-	req->rtt.psn = SHCA_REQ_NOT_HELD;
+	req->rtt.psn = SHCA_PSN_NONE;
 	req->recovery.deadline = 0;	/* armed by the first packet sent again */
 	shca_req_seek(req);
 }
@@ -526,7 +526,7 @@ static u64 req_rnr_wait_ns(struct shca_req *req, u64 asked)
 
 void shca_req_wait_rnr(struct shca_req *req, u64 asked, u64 now)
 {
-	req->rtt.psn = SHCA_REQ_NOT_HELD;
+	req->rtt.psn = SHCA_PSN_NONE;
 	/* The peer has answered.  (Refused twice: the next attempt is one packet, not a window.) */
 	req->recovery.early_row = 0;
 	if (req->recovery.rnr_row != 0xff)
@@ -620,7 +620,7 @@ static void req_unsend(struct shca_req *req, u32 idx,
 {
 	u32 psn = pkt->psn, first_new;
 
-	req->rtt.psn = SHCA_REQ_NOT_HELD;
+	req->rtt.psn = SHCA_PSN_NONE;
 	req->ring.nxt = idx;
 	req->psn.next = psn;
 	req->ring.pkt_idx = shca_psn_off(psn, req_wr(req, idx)->first_psn);
@@ -696,7 +696,7 @@ static u64 req_early_at(const struct shca_req *req)
 	    r->early_row >= SHCA_REQ_EARLY_NEVER)
 		return 0;
 	/* One that keeps packets loses little by one too many, so it need not be measured. */
-	if (!wait && req->attr.peer & SHCA_PEER_HOLDS)
+	if (!wait && req->attr.peer & SHCA_PEER_OOO)
 		wait = r->timeout_ns >> 3;
 	if (!wait)
 		return 0;
@@ -722,7 +722,7 @@ static bool req_early_part(const struct shca_req *req, u32 *end)
 	const struct shca_send_wr *wr = req_wr(req, req->ring.una);
 	bool executed = req_is_executed(req);
 
-	if (!req->attr.keeps || !req_is_read(wr) ||
+	if (!req->attr.ooo || !req_is_read(wr) ||
 	    (!executed && req->psn.una == wr->first_psn))
 		return false;
 	*end = executed && req_gap_lasts(req) ? req->recovery.gap_end :
@@ -746,7 +746,7 @@ static void req_send_early(struct shca_req *req, u64 now)
 		wr->flags_core |= SHCA_WRF_EXECUTED;
 		req_gap_is(req, end, now);
 		req_resend(req, end);
-	} else if (req->attr.peer & SHCA_PEER_HOLDS) {
+	} else if (req->attr.peer & SHCA_PEER_OOO) {
 		end = shca_psn_add(req->psn.una, 1);
 		req_gap_is(req, end, now);
 		req_resend(req, end);
@@ -822,7 +822,7 @@ void shca_req_timer(struct shca_req *req, u64 now)
 	/* The packet that asks waits here. When one leaves, it arms the timer. */
 	if (now < req->gate.until &&
 	    (req->ackreq.psn == req->psn.una ||
-	     req->recovery.resend_end != SHCA_REQ_NOT_HELD)) {
+	     req->recovery.resend_end != SHCA_PSN_NONE)) {
 		req->recovery.deadline = 0;
 		return;
 	}

@@ -41,9 +41,9 @@ bool shca_req_take_credit(struct shca_req *req, u8 code)
 	 * The request at @nxt may be a message in progress, which has credit now.  While
 	 * packets are sent again @nxt is another one.
 	 */
-	if (unlikely(credit->psn != SHCA_REQ_NOT_HELD) &&
+	if (unlikely(credit->psn != SHCA_PSN_NONE) &&
 	    (s32)(limit - req->ring.nxt) > 0 && req->psn.next == req->psn.max)
-		credit->psn = SHCA_REQ_NOT_HELD;
+		credit->psn = SHCA_PSN_NONE;
 	return true;
 }
 

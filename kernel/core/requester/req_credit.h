@@ -44,7 +44,7 @@ static inline bool shca_req_credit_waits(struct shca_req *req)
 		return false;
 	if (shca_psn_diff(req->psn.una, req->credit.psn) < 0)
 		return true;
-	req->credit.psn = SHCA_REQ_NOT_HELD;
+	req->credit.psn = SHCA_PSN_NONE;
 	return false;
 }
 

@@ -55,12 +55,12 @@ void shca_req_init(struct shca_req *req, void *ring, u32 entries, u32 stride,
 	req->mem_ctx = mem_ctx;
 	req->cc.window = SHCA_CC_WINDOW;
 	req->psn.reach = 1;
-	req->rtt.psn = SHCA_REQ_NOT_HELD;
-	req->recovery.resend_end = SHCA_REQ_NOT_HELD;
-	req->recovery.rest_end = SHCA_REQ_NOT_HELD;
-	req->recovery.undo.end = SHCA_REQ_NOT_HELD;
-	req->recovery.acked_psn = SHCA_REQ_NOT_HELD;
-	req->credit.psn = SHCA_REQ_NOT_HELD;
+	req->rtt.psn = SHCA_PSN_NONE;
+	req->recovery.resend_end = SHCA_PSN_NONE;
+	req->recovery.rest_end = SHCA_PSN_NONE;
+	req->recovery.undo.end = SHCA_PSN_NONE;
+	req->recovery.acked_psn = SHCA_PSN_NONE;
+	req->credit.psn = SHCA_PSN_NONE;
 	shca_req_release(req);
 }
 
@@ -105,7 +105,7 @@ static void req_enter_err(struct shca_req *req)
 {
 	req->state = SHCA_SIDE_ERR;
 	req->fail.valid = false;
-	req->recovery.acked_psn = SHCA_REQ_NOT_HELD;
+	req->recovery.acked_psn = SHCA_PSN_NONE;
 	req->recovery.waits = SHCA_WAIT_ANSWER;
 	req->recovery.deadline = 0;
 	req->ring.nxt = req->ring.una;
@@ -181,7 +181,7 @@ static u32 req_nr_psn(const struct shca_req *req, const struct shca_send_wr *wr)
 /* Does the peer keep what is behind a gap?  Then a loss makes little come again. */
 static bool req_is_held(const struct shca_req *req)
 {
-	return req->attr.peer & SHCA_PEER_HOLDS;
+	return req->attr.peer & SHCA_PEER_OOO;
 }
 
 /*
@@ -192,7 +192,7 @@ static bool req_is_held(const struct shca_req *req)
  */
 static u32 req_read_room(const struct shca_req *req)
 {
-	if (req->attr.keeps)
+	if (req->attr.ooo)
 		return max_t(u32, req_is_held(req) ? req->cc.cwnd : 0,
 			     min_t(u32, req->cc.cwnd * SHCA_REQ_READ_KEPT, SHCA_CC_WIDE_ENOUGH)) +
 		       (req->cc.wide >= SHCA_REQ_LONG ? req->recovery.beyond : 0);
@@ -353,7 +353,7 @@ static struct shca_send_wr *req_pick(struct shca_req *req)
 		return NULL;
 	if (shca_req_one_packet(req) && req->psn.next != req->psn.una)
 		return NULL;
-	if (unlikely(req->psn.next == req->psn.held) || shca_req_credit_waits(req))
+	if (unlikely(req->psn.next == req->psn.paused) || shca_req_credit_waits(req))
 		return NULL;
 	if (req_is_rc(req) && !req_is_rd(wr) && req_window_full(req, req->psn.next)) {
 		if (req_is_held(req) || req->cc.wide < SHCA_CC_WIDE_ENOUGH)
@@ -375,7 +375,7 @@ static struct shca_send_wr *req_pick(struct shca_req *req)
  */
 static u32 req_burst(const struct shca_req *req, const struct shca_send_wr *wr)
 {
-	u32 nr = min_t(u32, req->psn.burst, wr->nr_psn - req->ring.pkt_idx - 1);
+	u32 nr = min_t(u32, req->psn.max_run, wr->nr_psn - req->ring.pkt_idx - 1);
 	u32 ahead = shca_psn_off(req->psn.next, req->psn.una);
 	u32 ask;
 
@@ -411,9 +411,9 @@ static u32 req_reach(const struct shca_req *req, const struct shca_send_wr *wr)
 	else if (req->psn.next != req->psn.max)
 		nr = min_t(u32, nr, shca_psn_off(req->psn.max, req->psn.next));
 	/* Up to a packet whose memory is being fetched, and not beyond. */
-	if (unlikely(req->psn.held != SHCA_REQ_NOT_HELD) &&
-	    shca_psn_diff(req->psn.held, req->psn.next) > 0)
-		nr = min_t(u32, nr, shca_psn_off(req->psn.held, req->psn.next));
+	if (unlikely(req->psn.paused != SHCA_PSN_NONE) &&
+	    shca_psn_diff(req->psn.paused, req->psn.next) > 0)
+		nr = min_t(u32, nr, shca_psn_off(req->psn.paused, req->psn.next));
 	return nr;
 }
 
@@ -455,7 +455,7 @@ static u32 req_read_end(const struct shca_req *req,
 	u32 end = shca_psn_add(wr->first_psn, wr->nr_psn);
 
 	if (unlikely(wr->flags_core & SHCA_WRF_EXECUTED) &&
-	    req->recovery.resend_end != SHCA_REQ_NOT_HELD &&
+	    req->recovery.resend_end != SHCA_PSN_NONE &&
 	    shca_psn_diff(req->recovery.resend_end, end) < 0)
 		return req->recovery.resend_end;
 	return end;
@@ -594,7 +594,7 @@ static bool req_asks_first(const struct shca_req *req)
 {
 	return req->ackreq.before == req->psn.una && req->recovery.waits != SHCA_WAIT_HOLD &&
 	       !shca_req_one_packet(req) &&
-	       req->recovery.resend_end == SHCA_REQ_NOT_HELD;
+	       req->recovery.resend_end == SHCA_PSN_NONE;
 }
 
 /* An answer is due from now on for all up to @end_psn. */
@@ -602,7 +602,7 @@ static void req_asked(struct shca_req *req, u32 end_psn, u64 now)
 {
 	req->ackreq.before = req->ackreq.psn;
 	/* (earlier AckReqs are still to be answered, where only some packets are sent again) */
-	if (req->recovery.resend_end == SHCA_REQ_NOT_HELD ||
+	if (req->recovery.resend_end == SHCA_PSN_NONE ||
 	    shca_psn_diff(end_psn, req->ackreq.psn) > 0)
 		req->ackreq.psn = end_psn;
 	req->ackreq.nr_since = 0;
@@ -626,7 +626,7 @@ static void req_sent(struct shca_req *req, struct shca_send_wr *wr,
 		wr->flags_core |= SHCA_WRF_RETRIED;
 		req->stats.retransmits++;
 	}
-	if (is_new && pkt->ackreq && req->rtt.psn == SHCA_REQ_NOT_HELD) {
+	if (is_new && pkt->ackreq && req->rtt.psn == SHCA_PSN_NONE) {
 		req->rtt.again = false;
 		req->rtt.psn = shca_psn_add(pkt->psn, pkt->span);
 		req->rtt.una = req->psn.una;
@@ -806,7 +806,7 @@ bool shca_req_next(struct shca_req *req, u64 now, struct shca_pkt *pkt)
 	req_sent(req, wr, pkt, nr_pkts, last, end_psn, now);
 	if (unlikely(req->rate.on))
 		req_rated(req, wr, pkt, now);
-	if (unlikely(req->recovery.resend_end != SHCA_REQ_NOT_HELD) &&
+	if (unlikely(req->recovery.resend_end != SHCA_PSN_NONE) &&
 	    shca_psn_diff(end_psn, req->recovery.resend_end) >= 0)
 		shca_req_resend_done(req);
 	return true;

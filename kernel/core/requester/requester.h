@@ -65,9 +65,6 @@
 /* So many early retransmissions mean none: the time-out comes before. */
 #define SHCA_REQ_EARLY_NEVER	32
 
-/* in place of a PSN: there is none */
-#define SHCA_REQ_NOT_HELD	0xffffffffu
-
 /**
  * struct shca_req_attr - what a requester is started with (RTR to RTS)
  * @mtu:	path MTU in bytes: 256 .. 4096; RAW: length of the longest frame
@@ -85,7 +82,7 @@
  * @peer:	SHCA_PEER_*; bits may be added at any time
  * @marking:	enum shca_resv8a
  * @apm:	enum shca_apm_state: MigReq, and whether exhausted retries mean migration
- * @keeps:	the caller keeps responses that are out of order: shca_req_may_queue()
+ * @ooo:	the caller has a queue for responses that are out of order: shca_req_may_queue()
  * @ecn:	packets are ECN-capable: others draw no CNP, so one that comes is forged
  * @rate_kbps:	static rate of the path; 0: none.  UD: that of each request counts
  * @cc:		congestion control of RC and XRC
@@ -104,7 +101,7 @@ struct shca_req_attr {
 	u16 max_rd_atomic;
 	u8 marking;
 	u8 apm;
-	bool keeps;
+	bool ooo;
 	bool ecn;
 	u32 peer;
 	u32 rate_kbps;
@@ -174,10 +171,10 @@ struct shca_req_ring {
  * @nr_rd_psns:	PSNs outstanding that are READ responses or atomics
  * @rd_waits:	PSNs of the READ at @nxt, which found no room for them; or 0
  * @reach:	maximum PSNs of a packet: 1 on a wire
- * @burst:	maximum middle packets of a message that are handed out as one,
+ * @max_run: maximum middle packets of a message that are handed out as one,
  *		for the link to split; 0 means 1
- * @held:	PSN at which sending stops, because its memory is being fetched;
- *		or SHCA_REQ_NOT_HELD
+ * @paused:	PSN at which sending stops, because its memory is being fetched;
+ *		or SHCA_PSN_NONE
  * @mtu_shift:	log2 of the bytes per PSN
  * @lsn:	number of started requests
  */
@@ -189,8 +186,8 @@ struct shca_req_psn {
 	u32 nr_rd_psns;
 	u32 rd_waits;
 	u32 reach;
-	u32 burst;
-	u32 held;
+	u32 max_run;
+	u32 paused;
 	u32 mtu_shift;
 	u32 lsn;
 };
@@ -250,7 +247,7 @@ struct shca_req_gate {
  * @ns:		smoothed; 0: unknown
  * @least:	the least that was measured; 0: unknown
  * @start: @psn: @una:	of the packet that is being timed: when it left, its PSN
- *		(SHCA_REQ_NOT_HELD: none is timed), and the oldest PSN at that time
+ *		(SHCA_PSN_NONE: none is timed), and the oldest PSN at that time
  * @again:	it was resent after a time-out
  * @guess:	@ns is of such a packet, so it may contain a time-out
  */
@@ -280,7 +277,7 @@ enum shca_req_waits {
  * A gap that was repaired since a later packet had come.  If its packets come twice, the
  * repair was spurious, and the window is undone (as TCP does).
  * @ns:		when it was repaired
- * @psn: @end:	the oldest PSN then, and the end of the gap; @end SHCA_REQ_NOT_HELD: none
+ * @psn: @end:	the oldest PSN then, and the end of the gap; @end SHCA_PSN_NONE: none
  * @read:	its packets are responses, each of which has its PSN
  */
 struct shca_req_undo {
@@ -313,7 +310,7 @@ struct shca_req_reo {
  * @rnr_row:	RNR NAKs since the last progress; stops at 255
  * @retry_left:	retries left
  * @resend_end:	resending ends here, and continues at new packets;
- *		SHCA_REQ_NOT_HELD: at new packets
+ *		SHCA_PSN_NONE: at new packets
  * @resend_max:	first PSN that was new when sending went back
  * @gap_end:	what is missing before it was sent or asked for again
  * @acked_psn: @acked_syndrome:	acknowledged up to here, with these credits, while
@@ -368,7 +365,7 @@ struct shca_req_recovery {
  * @limit:	first request beyond them
  * @ask:	request that asks for an acknowledgement, with new credits
  * @psn:	where a message without credit waits for the answer to its first
- *		packet; or SHCA_REQ_NOT_HELD
+ *		packet; or SHCA_PSN_NONE
  *
  * Requests by their index in the ring: credit.c
  */
@@ -523,9 +520,9 @@ void shca_req_link_full(struct shca_req *req, const struct shca_pkt *pkt, u64 un
  * not handed out again before shca_req_release(), so it needs no timer. Packets
  * before it are still resent, and so are ACK probes.
  */
-void shca_req_hold(struct shca_req *req);
+void shca_req_pause(struct shca_req *req);
 
-/* Memory may be present: end shca_req_hold() and _stall(). */
+/* Memory may be present: end shca_req_pause() and _stall(). */
 void shca_req_release(struct shca_req *req);
 
 /*
@@ -588,8 +585,8 @@ bool shca_req_is_early(const struct shca_req *req, u64 now);
 /* SQD: start no further request; or continue. */
 void shca_req_drain(struct shca_req *req, bool draining);
 
-/* Set shca_req_psn.burst. */
-void shca_req_set_burst(struct shca_req *req, u32 burst);
+/* Set shca_req_psn.max_run. */
+void shca_req_set_max_run(struct shca_req *req, u32 max_run);
 
 /* Process a response packet (ACK, READ response, atomic ACK, CNP). */
 enum shca_verdict shca_req_rx(struct shca_req *req, const struct shca_pkt *pkt,

@@ -42,8 +42,8 @@ static u32 resp_reach(const struct shca_resp *resp, const struct shca_rd *rd)
 		return min_t(u32, resp->reach, left);
 	if (unlikely(resp->rate.on))
 		left = min_t(u32, left, resp->rate.run + 1);
-	if (resp->burst > 1 && rd->send_idx != rd->send_start && left > 2)
-		return min_t(u32, resp->burst, left - 1);
+	if (resp->max_run > 1 && rd->send_idx != rd->send_start && left > 2)
+		return min_t(u32, resp->max_run, left - 1);
 	return 1;
 }
 

@@ -103,7 +103,7 @@ void shca_resp_fail(struct shca_resp *resp)
 static enum shca_verdict resp_ahead(struct shca_resp *resp, u32 psn)
 {
 	/* If it is kept, the peer is told what is missing: shca_resp_gap(). */
-	if (resp->stands == SHCA_STANDS_RNR || resp->attr.peer & SHCA_PEER_HOLDS)
+	if (resp->stands == SHCA_STANDS_RNR || resp->attr.peer & SHCA_PEER_OOO)
 		return SHCA_RX_OUT_OF_SEQ;
 	if (resp->stands != SHCA_STANDS_GAP) {
 		resp->stands = SHCA_STANDS_GAP;
@@ -294,7 +294,7 @@ bool shca_resp_may_queue(const struct shca_resp *resp, const struct shca_pkt *pk
 {
 	s32 ahead = shca_psn_diff(pkt->psn, resp->epsn);
 
-	return resp->attr.peer & SHCA_PEER_HOLDS &&
+	return resp->attr.peer & SHCA_PEER_OOO &&
 	       resp->state == SHCA_SIDE_READY && resp->stands != SHCA_STANDS_RNR &&
 	       ahead > 0 && ahead <= SHCA_OOO_PSNS &&
 	       shca_opcode_info(pkt->opcode)->flags & SHCA_OPF_REQUEST;

@@ -241,7 +241,7 @@ struct shca_resp_stats {
  * @out_seq:	number of packets handed out
  * @reads:	READs and atomics
  * @reach:	maximum PSNs of a response packet: 1 on a wire
- * @burst:	middle packets of a response, as struct shca_req_psn.burst
+ * @max_run: middle packets of a response, as struct shca_req_psn.max_run
  * @rate:	what the responses of READs and atomics wait for; all packets count
  * @first_psn: @comm_est:	PSN of the first packet that has come; RC, XRC: one with the
  *		expected PSN has come
@@ -260,7 +260,7 @@ struct shca_resp {
 		u32 msn;
 		struct shca_resp_msg msg;
 		u32 reach;
-		u32 burst;
+		u32 max_run;
 		u32 not_yet_psn;
 		u32 not_yet;
 		u32 first_psn;
@@ -315,8 +315,8 @@ void shca_resp_move_rd(struct shca_resp *resp, struct shca_rd *rd,
 /* Go to SHCA_SIDE_READY: receive requests from here on. */
 void shca_resp_start(struct shca_resp *resp, const struct shca_resp_attr *attr);
 
-/* shca_resp.burst, as shca_req_set_burst() */
-void shca_resp_set_burst(struct shca_resp *resp, u32 burst);
+/* shca_resp.max_run, as shca_req_set_max_run() */
+void shca_resp_set_max_run(struct shca_resp *resp, u32 max_run);
 
 /**
  * shca_resp_modify() - change attributes at run time

@@ -250,7 +250,7 @@ void sim_link_tx(struct sim_node *from, const struct shca_pkt *pkt,
 	sim_check(w, shca_hdr_build(pkt, wire->buf) == hdr, "codec: length");
 	/* (where nothing is held, both are of a release that has no such mark) */
 	if (shca_is_marked(pkt) && !w->f.holds)
-		wire->buf[4] &= ~SHCA_MARK_HOLDS;
+		wire->buf[4] &= ~SHCA_MARK_OOO;
 	if (pkt->paylen)
 		memcpy(wire->buf + hdr, payload, pkt->paylen);
 	memset(wire->buf + hdr + pkt->paylen, 0, pkt->pad);

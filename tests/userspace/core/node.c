@@ -303,7 +303,7 @@ static void side_full(struct sim_node *n, bool is_req, const struct shca_pkt *pk
  */
 static void hold(struct sim_node *n, const struct shca_pkt *pkt)
 {
-	shca_req_hold(&n->req);
+	shca_req_pause(&n->req);
 	n->is_held = true;
 	n->held_psn = pkt->psn;
 	sim_push(n->w, n->w->now + prng_range(&n->w->rng, 1, 3000000),
@@ -348,8 +348,8 @@ static enum shca_mem_status pump_next(struct sim_node *n, bool is_req,
 	struct shca_pkt pkt, part;
 	u32 i;
 
-	n->req.psn.burst = n->w->reach > 1 ? 0 : prng_below(&n->w->rng, 40);
-	n->resp.burst = n->req.psn.burst;
+	n->req.psn.max_run = n->w->reach > 1 ? 0 : prng_below(&n->w->rng, 40);
+	n->resp.max_run = n->req.psn.max_run;
 	/* (it is asked first, as in kernel/queue) */
 	*more = is_req ? shca_req_may_send(&n->req) &&
 			 shca_req_next(&n->req, n->w->now, &pkt) :

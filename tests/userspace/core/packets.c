@@ -692,14 +692,14 @@ void sim_packet_answered(struct sim_node *n, const struct shca_pkt *pkt,
 	 * (An acknowledgement ahead of a response that is kept for counts when that is here.
 	 * So until then there may be more credit, but not the first.)
 	 */
-	if (rx == SHCA_RX_LOST_RESPONSE && n->req_attr.keeps && !n->has_credit) {
+	if (rx == SHCA_RX_LOST_RESPONSE && n->req_attr.ooo && !n->has_credit) {
 		/* (a NAK that comes after it is not kept) */
 		if (pkt->opcode == (n->w->transport | SHCA_OP_ACK) &&
 		    (pkt->aeth.syndrome & ~SHCA_AETH_VALUE) == SHCA_AETH_ACK) {
 			n->told = *pkt;
 			n->is_told = true;
 		}
-	} else if (rx == SHCA_RX_OK || (rx == SHCA_RX_LOST_RESPONSE && n->req_attr.keeps)) {
+	} else if (rx == SHCA_RX_OK || (rx == SHCA_RX_LOST_RESPONSE && n->req_attr.ooo)) {
 		sim_credit_told(n, pkt);
 	}
 	if (n->is_told && shca_psn_diff(req->psn.una, n->told.psn) > 0) {

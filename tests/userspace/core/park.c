@@ -194,7 +194,7 @@ static void feed_held(struct sim_node *n, const struct shca_pkt *pkt,
 		return;
 	if (!is_response) {
 		/* shca_rq_missing() */
-		if (n->resp.attr.peer & SHCA_PEER_HOLDS)
+		if (n->resp.attr.peer & SHCA_PEER_OOO)
 			shca_resp_gap(&n->resp, psn, cause, asks);
 		return;
 	}

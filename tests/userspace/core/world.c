@@ -537,8 +537,8 @@ static void pick_attr(struct sim_node *n)
 	a->max_rd_atomic = prng_below(rng, 9);
 	a->peer = prng_chance(rng, 500) ? SHCA_PEER_FLUSHES_ACKS : 0;
 	if (f->holds && !f->tells)
-		a->peer |= SHCA_PEER_HOLDS;
-	a->keeps = f->keeps;
+		a->peer |= SHCA_PEER_OOO;
+	a->ooo = f->keeps;
 	a->ecn = f->ecn;
 	a->marking = prng_below(rng, 3);
 	if (f->tells)
@@ -602,7 +602,7 @@ static void start_node(struct sim_node *n)
 	a->cnp_interval_ns = 50000;
 	a->marking = n->req_attr.marking;
 	a->rate_kbps = n->req_attr.rate_kbps;
-	a->peer = n->w->f.holds && !n->w->f.tells ? SHCA_PEER_HOLDS : 0;
+	a->peer = n->w->f.holds && !n->w->f.tells ? SHCA_PEER_OOO : 0;
 	/* (of the seed alone: what is drawn stays as it was) */
 	a->credits = n->w->transport == SHCA_TRANSPORT_RC &&
 		     (n->w->seed ^ n->idx) & 1;

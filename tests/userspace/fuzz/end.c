@@ -78,9 +78,9 @@ void fuzz_end_start(struct fuzz_end *end)
 {
 	/* (by what the input has chosen already) */
 	if (end->req.cc.window & 1)
-		end->req_attr.peer = SHCA_PEER_HOLDS;
+		end->req_attr.peer = SHCA_PEER_OOO;
 	if (end->req.cc.window & 2)
-		end->resp_attr.peer = SHCA_PEER_HOLDS;
+		end->resp_attr.peer = SHCA_PEER_OOO;
 	shca_resp_start(&end->resp, &end->resp_attr);
 	shca_req_start(&end->req, &end->req_attr);
 }

@@ -1051,7 +1051,7 @@ def after_nak(rig):
     same(c.mem[:4], b"ZZZZ", "memory")
 
 
-@case("resp.burst", "IBTA 9.7.5.1.1: a burst of requests is executed in order, "
+@case("resp.max_run", "IBTA 9.7.5.1.1: a burst of requests is executed in order, "
       "each once, with one ACK or several")
 def burst(rig):
     c = rig.conn()
