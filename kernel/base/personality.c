@@ -55,63 +55,43 @@ void shca_personality_normalize(struct shca_personality *personality)
 		limit[SHCA_LIMIT_BURST] = 1;
 }
 
+#define OP(lack, op) { SHCA_LACK_##lack, offsetof(struct ib_device_ops, op) }
+
+/* Operations of the RDMA core that are missing with a capability. */
+static const struct {
+	u8 lack;
+	u16 at;
+} shca_lacking_ops[] = {
+	OP(XRC, alloc_xrcd), OP(XRC, dealloc_xrcd),
+	OP(FLOW, create_flow), OP(FLOW, destroy_flow),
+	OP(SRQ, create_srq), OP(SRQ, destroy_srq), OP(SRQ, modify_srq), OP(SRQ, query_srq),
+	OP(SRQ, post_srq_recv),
+#ifdef HAVE_RESIZE_USER_CQ
+	OP(RESIZE_CQ, resize_user_cq),
+#else
+	OP(RESIZE_CQ, resize_cq),
+#endif
+	OP(MODIFY_CQ, modify_cq),
+	OP(REREG_MR, rereg_user_mr),
+	OP(MW, alloc_mw), OP(MW, dealloc_mw),
+	OP(ADVISE_MR, advise_mr),
+	OP(DMABUF, reg_user_mr_dmabuf),
+	OP(DM, alloc_dm), OP(DM, dealloc_dm), OP(DM, reg_dm_mr),
+	OP(MCAST, attach_mcast), OP(MCAST, detach_mcast),
+	OP(WQ, create_wq), OP(WQ, destroy_wq), OP(WQ, modify_wq),
+	OP(WQ, create_rwq_ind_table), OP(WQ, destroy_rwq_ind_table),
+};
+
 /*
- * The RDMA core takes an operation that is NULL for one that the device has not, and
- * answers EOPNOTSUPP for it. Objects lose all of their operations.
+ * The RDMA core answers EOPNOTSUPP for an operation that is NULL. Objects lose all of their
+ * operations.
  */
 void shca_personality_prune(const struct shca_personality *personality,
 			    struct ib_device_ops *ops)
 {
-	const u64 lacks = personality->lacks;
+	int i;
 
-	if (lacks & BIT_ULL(SHCA_LACK_XRC)) {
-		ops->alloc_xrcd = NULL;
-		ops->dealloc_xrcd = NULL;
-	}
-	if (lacks & BIT_ULL(SHCA_LACK_FLOW)) {
-		ops->create_flow = NULL;
-		ops->destroy_flow = NULL;
-	}
-	if (lacks & BIT_ULL(SHCA_LACK_SRQ)) {
-		ops->create_srq = NULL;
-		ops->destroy_srq = NULL;
-		ops->modify_srq = NULL;
-		ops->query_srq = NULL;
-		ops->post_srq_recv = NULL;
-	}
-#ifdef HAVE_RESIZE_USER_CQ
-	if (lacks & BIT_ULL(SHCA_LACK_RESIZE_CQ))
-		ops->resize_user_cq = NULL;
-#else
-	if (lacks & BIT_ULL(SHCA_LACK_RESIZE_CQ))
-		ops->resize_cq = NULL;
-#endif
-	if (lacks & BIT_ULL(SHCA_LACK_MODIFY_CQ))
-		ops->modify_cq = NULL;
-	if (lacks & BIT_ULL(SHCA_LACK_REREG_MR))
-		ops->rereg_user_mr = NULL;
-	if (lacks & BIT_ULL(SHCA_LACK_MW)) {
-		ops->alloc_mw = NULL;
-		ops->dealloc_mw = NULL;
-	}
-	if (lacks & BIT_ULL(SHCA_LACK_ADVISE_MR))
-		ops->advise_mr = NULL;
-	if (lacks & BIT_ULL(SHCA_LACK_DMABUF))
-		ops->reg_user_mr_dmabuf = NULL;
-	if (lacks & BIT_ULL(SHCA_LACK_DM)) {
-		ops->alloc_dm = NULL;
-		ops->dealloc_dm = NULL;
-		ops->reg_dm_mr = NULL;
-	}
-	if (lacks & BIT_ULL(SHCA_LACK_MCAST)) {
-		ops->attach_mcast = NULL;
-		ops->detach_mcast = NULL;
-	}
-	if (lacks & BIT_ULL(SHCA_LACK_WQ)) {
-		ops->create_wq = NULL;
-		ops->destroy_wq = NULL;
-		ops->modify_wq = NULL;
-		ops->create_rwq_ind_table = NULL;
-		ops->destroy_rwq_ind_table = NULL;
-	}
+	for (i = 0; i < ARRAY_SIZE(shca_lacking_ops); i++)
+		if (personality->lacks & BIT_ULL(shca_lacking_ops[i].lack))
+			memset((void *)ops + shca_lacking_ops[i].at, 0, sizeof(void (*)(void)));
 }
