@@ -15,8 +15,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "lab.h"
-#include "personality.h"
+#include "lab/lab.h"
+#include "dev/personality.h"
 
 /* a row's pattern, split into tokens */
 struct pattern {

@@ -6,7 +6,7 @@
  * namespace for its own, even if that has the same name or the same number.
  */
 #define _GNU_SOURCE
-#include "lab.h"
+#include "lab/lab.h"
 
 #include <ctype.h>
 #include <errno.h>

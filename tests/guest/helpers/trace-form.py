@@ -62,7 +62,7 @@ def is_page(page):
         wrong.append("the page has an address")
     data, fields = (json.loads(re.search(rf'id="{id}">(.*?)</script>', page, re.S)[1]) for id in ("recording", "fields"))
     rows = [row for conn in data["conns"] for row in conn["rows"]]
-    # (kind, ns, flight, bits, ...: tools/softhca/trace_html.c)
+    # (kind, ns, flight, bits, ...: tools/softhca/trace/trace_html.c)
     packets = [row for row in rows if row[0] == TX]
     nr = sum(conn["sum"]["events"] for conn in data["conns"])
     want("events", nr_shown - nr_bare <= nr <= nr_shown, True)

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * Rules of fault injection from a file, in the words of `softhca fault add --file`
- * (tools/softhca/fault_words.c). The core decides as in the kernel. A world with rules has
+ * (tools/softhca/fault/fault_words.c). The core decides as in the kernel. A world with rules has
  * no other faults on its link, and may fail.
  */
 #include <stdarg.h>
 #include <errno.h>
 
-#include "../../../tools/softhca/fault_words.h"
+#include "../../../tools/softhca/fault/fault_words.h"
 #include "sim.h"
 
 #define MAX_WORDS	32

@@ -10,7 +10,7 @@
  * nothing else could be seen.
  */
 #include "../../../kernel/base/trace_names.h"
-#include "../../../tools/softhca/trace_model.h"
+#include "../../../tools/softhca/trace/trace_model.h"
 #include "sim.h"
 
 /**

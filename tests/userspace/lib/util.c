@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* See util.h. */
 #include "util.h"
-#include "../../../tools/softhca/qp_mask.h"
+#include "../../../tools/softhca/fault/qp_mask.h"
 
 #include <fcntl.h>
 #include <getopt.h>

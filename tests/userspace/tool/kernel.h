@@ -3,7 +3,7 @@
 #ifndef KERNEL_H
 #define KERNEL_H
 
-#include "top.h"
+#include "dev/top.h"
 
 #define QPS_OF_A_PROCESS	10
 

@@ -4,7 +4,7 @@
  * --once it prints one look as text or JSON.
  */
 #define _GNU_SOURCE
-#include "explain.h"
+#include "../explain.h"
 #include "top.h"
 
 #include <curses.h>

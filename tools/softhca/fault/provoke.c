@@ -5,10 +5,10 @@
  *
  * libibverbs is loaded as this runs, so the tool needs it for nothing else.
  */
-#include "explain.h"
+#include "../explain.h"
 #include "fault_words.h"
 #include "qp_mask.h"
-#include "softhca.h"
+#include "../softhca.h"
 
 #include <dirent.h>
 #include <dlfcn.h>

@@ -3,7 +3,7 @@
 #ifndef SOFTHCA_LAB_H
 #define SOFTHCA_LAB_H
 
-#include "softhca.h"
+#include "../softhca.h"
 
 /* Size of the name of a network namespace, with its end */
 #define NETNS_NAME_SIZE	32

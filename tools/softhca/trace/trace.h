@@ -7,7 +7,7 @@
 #ifndef SOFTHCA_TRACE_H
 #define SOFTHCA_TRACE_H
 
-#include "softhca.h"
+#include "../softhca.h"
 #include "trace_rows.h"
 
 /* The default file of a recording, as of trace-cmd(1) */

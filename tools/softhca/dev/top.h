@@ -3,7 +3,7 @@
 #ifndef SOFTHCA_TOP_H
 #define SOFTHCA_TOP_H
 
-#include "softhca.h"
+#include "../softhca.h"
 
 /* Counters that are shown, or summed up into one column */
 enum top_counter {

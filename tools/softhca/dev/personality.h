@@ -3,7 +3,7 @@
 #ifndef SOFTHCA_PERSONALITY_FILE_H
 #define SOFTHCA_PERSONALITY_FILE_H
 
-#include "softhca.h"
+#include "../softhca.h"
 
 /*
  * Delete @device and add it again with the personality @name.

@@ -4,7 +4,7 @@
  * command that cures it. It looks from where programs stand: it asks libibverbs
  * for the device, and sends a packet to its UDP port.
  */
-#include "lab.h"
+#include "../lab/lab.h"
 #include "obstacle.h"
 #include "version.h"
 

@@ -9,7 +9,7 @@
  * take 10 MB, and do not belong in a file that people send to each other.
  */
 #define _GNU_SOURCE
-#include "explain.h"
+#include "../explain.h"
 #include "trace.h"
 
 #include <errno.h>

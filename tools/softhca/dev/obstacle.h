@@ -3,7 +3,7 @@
 #ifndef SOFTHCA_OBSTACLE_H
 #define SOFTHCA_OBSTACLE_H
 
-#include "softhca.h"
+#include "../softhca.h"
 
 /*
  * What somebody has put in the way, by a rule or a setting.

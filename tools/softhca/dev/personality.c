@@ -17,8 +17,8 @@
 
 #include <softhca-personality.h>
 
-#include "fault_words.h"
-#include "lab.h"
+#include "../fault/fault_words.h"
+#include "../lab/lab.h"
 
 /* Longest line of a file. */
 #define LINE_SIZE	1024

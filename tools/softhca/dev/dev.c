@@ -3,7 +3,7 @@
  * Group "dev": devices and their settings. Its rows of the table are at the
  * end.
  */
-#include "softhca.h"
+#include "../softhca.h"
 
 #include <arpa/inet.h>
 #include <ctype.h>
@@ -14,7 +14,7 @@
 
 #include <softhca-personality.h>
 
-#include "lab.h"
+#include "../lab/lab.h"
 #include "personality.h"
 
 /* The kernel's limit with the terminating zero (IB_DEVICE_NAME_MAX). */

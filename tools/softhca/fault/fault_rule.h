@@ -4,7 +4,7 @@
 #define SOFTHCA_FAULT_RULE_H
 
 #include "fault_words.h"
-#include "softhca.h"
+#include "../softhca.h"
 
 /*
  * Write the words of a rule into @msg.

@@ -4,8 +4,8 @@
  * error of each side, also of queue pairs that are gone.
  */
 #define _GNU_SOURCE
-#include "explain.h"
-#include "lab.h"
+#include "../explain.h"
+#include "../lab/lab.h"
 #include "obstacle.h"
 
 #include <arpa/inet.h>

@@ -5,7 +5,7 @@
  * questions.
  */
 #define _GNU_SOURCE
-#include "lab.h"
+#include "../lab/lab.h"
 #include "top.h"
 
 #include <errno.h>

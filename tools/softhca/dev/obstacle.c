@@ -14,8 +14,8 @@
 #include <linux/netlink.h>
 #include <linux/pkt_sched.h>
 
-#include "fault_rule.h"
-#include "lab.h"
+#include "../fault/fault_rule.h"
+#include "../lab/lab.h"
 
 /* Network devices above each other, at most; two ends of a veth are below each other. */
 #define MAX_DEPTH	4

@@ -6,7 +6,7 @@
  */
 #define _GNU_SOURCE
 #include "top.h"
-#include "trace.h"
+#include "../trace/trace.h"
 
 #include <stdlib.h>
 #include <string.h>
