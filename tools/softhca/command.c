@@ -15,8 +15,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "lab/lab.h"
 #include "dev/personality.h"
+#include "lab/lab.h"
+#include "netns.h"
 
 /* a row's pattern, split into tokens */
 struct pattern {

@@ -6,7 +6,9 @@
  * namespace for its own, even if that has the same name or the same number.
  */
 #define _GNU_SOURCE
-#include "lab/lab.h"
+#include "netns.h"
+#include "rtnl.h"
+#include "softhca.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -4,7 +4,7 @@
  * and RDMA devices. A request is answered by an errno, which libnl would
  * translate to fewer values; so messages are sent and received here.
  */
-#include "lab/lab.h"
+#include "rtnl.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* See kernel.h. */
 #include "kernel.h"
-#include "lab/lab.h"
+#include "rtnl.h"
 
 #include <stdarg.h>
 #include <stdlib.h>

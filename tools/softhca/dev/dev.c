@@ -14,7 +14,7 @@
 
 #include <softhca-personality.h>
 
-#include "../lab/lab.h"
+#include "../netns.h"
 #include "personality.h"
 
 /* The kernel's limit with the terminating zero (IB_DEVICE_NAME_MAX). */

@@ -4,7 +4,9 @@
  * command that cures it. It looks from where programs stand: it asks libibverbs
  * for the device, and sends a packet to its UDP port.
  */
-#include "../lab/lab.h"
+#include "../netns.h"
+#include "../rtnl.h"
+#include "../softhca.h"
 #include "obstacle.h"
 #include "version.h"
 

@@ -5,7 +5,8 @@
  */
 #define _GNU_SOURCE
 #include "../explain.h"
-#include "../lab/lab.h"
+#include "../netns.h"
+#include "../rtnl.h"
 #include "obstacle.h"
 
 #include <arpa/inet.h>

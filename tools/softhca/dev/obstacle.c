@@ -15,7 +15,7 @@
 #include <linux/pkt_sched.h>
 
 #include "../fault/fault_rule.h"
-#include "../lab/lab.h"
+#include "../rtnl.h"
 
 /* Network devices above each other, at most; two ends of a veth are below each other. */
 #define MAX_DEPTH	4

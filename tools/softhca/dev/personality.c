@@ -18,7 +18,8 @@
 #include <softhca-personality.h>
 
 #include "../fault/fault_words.h"
-#include "../lab/lab.h"
+#include "../netns.h"
+#include "../rtnl.h"
 
 /* Longest line of a file. */
 #define LINE_SIZE	1024

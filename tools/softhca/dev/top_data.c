@@ -5,7 +5,7 @@
  * questions.
  */
 #define _GNU_SOURCE
-#include "../lab/lab.h"
+#include "../rtnl.h"
 #include "top.h"
 
 #include <errno.h>

@@ -3,7 +3,7 @@
  * Group "fault": makes, lists, deletes, saves and replays rules of fault injection.
  */
 #include "fault_rule.h"
-#include "../lab/lab.h"
+#include "../netns.h"
 
 #include <errno.h>
 #include <stdlib.h>

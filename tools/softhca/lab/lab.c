@@ -11,6 +11,8 @@
  * `up` and `down` are a script, lab, which runs ip(8) and rdma(8).
  */
 #include "lab.h"
+#include "../netns.h"
+#include "../softhca.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -4,6 +4,9 @@
  * in the namespaces of `softhca up`. Each command that this takes is printed first.
  */
 #include "lab.h"
+#include "../netns.h"
+#include "../rtnl.h"
+#include "../softhca.h"
 
 #include <errno.h>
 #include <signal.h>
