@@ -6,7 +6,6 @@
 #include "softhca.h"
 #include "version.h"
 
-#include <dirent.h>
 #include <getopt.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -52,61 +51,6 @@ int complain(const char *format, ...)
 	vreport(format, args);
 	va_end(args);
 	return EXIT_USAGE;
-}
-
-bool text_is_c1(const char *s)
-{
-	const unsigned char *c = (const unsigned char *)s;
-
-	return c[0] == 0xc2 && c[1] >= 0x80 && c[1] < 0xa0;
-}
-
-size_t text_length(const char *s)
-{
-	const unsigned char *c = (const unsigned char *)s;
-	size_t length = *c >= 0xf0 ? 4 : *c >= 0xe0 ? 3 : 2, i;
-
-	if (*c < 0x80)
-		return *c >= ' ' && *c != 0x7f;
-	/* One that is longer than needed may be a control character to a terminal. */
-	if (*c < 0xc2 || *c > 0xf4 || text_is_c1(s) || (*c == 0xe0 && c[1] < 0xa0) ||
-	    (*c == 0xf0 && c[1] < 0x90))
-		return 0;
-	for (i = 1; i < length; i++)
-		if ((c[i] & 0xc0) != 0x80)
-			return 0;
-	return length;
-}
-
-void text_clean(char *text)
-{
-	size_t length;
-
-	while (*text) {
-		length = text_length(text);
-		if (length)
-			text += length;
-		else
-			*text++ = '?';
-	}
-}
-
-static int is_visible(const struct dirent *entry)
-{
-	return *entry->d_name != '.';
-}
-
-void folder_names(const char *path, void (*each)(const char *name, void *arg), void *arg)
-{
-	struct dirent **entry;
-	int i, nr = scandir(path, &entry, is_visible, alphasort);
-
-	for (i = 0; i < nr; i++) {
-		each(entry[i]->d_name, arg);
-		free(entry[i]);
-	}
-	if (nr >= 0)
-		free(entry);
 }
 
 /* Prints the versions of tool and module, for bug reports. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The user's tool. A file per group of commands (dev.c) has the group's rows of
+ * The user's tool. A file per group of commands (dev/dev.c) has the group's rows of
  * the table. command.c parses, helps and completes from these rows only. genl.c
- * talks to the kernel.
+ * talks to the module.
  */
 #ifndef SOFTHCA_TOOL_H
 #define SOFTHCA_TOOL_H
@@ -125,6 +125,8 @@ int fail(const char *format, ...)
 int complain(const char *format, ...)
 	__attribute__((format(printf, 1, 2)));
 
+/* text.c */
+
 /*
  * Replace control characters, and what is no UTF-8, by '?'. Programs and other users choose
  * their names, and files come from anywhere. No control character of theirs may reach the
@@ -136,10 +138,19 @@ size_t text_length(const char *s);
 /* Are the next two bytes a control character from 0x80 to 0x9f? */
 bool text_is_c1(const char *s);
 
+/* Print @s in quotes, whatever it contains. */
+void print_json_string(const char *s);
+
+/* Read the first line of a file, without its end; "" if there is none. */
+void file_line(const char *path, char *line, size_t size);
+
+/* Read the name of a process, clean; "" if there is none. */
+void process_comm(unsigned int pid, char *comm, size_t size);
+
 /* Call @each for each visible file of the folder @path, by name. */
 void folder_names(const char *path, void (*each)(const char *name, void *arg), void *arg);
 
-/* dev.c */
+/* device.c */
 
 /*
  * Properties of a device.
@@ -162,6 +173,9 @@ bool device_is_here(const char *name);
 /* Return: 0, or an exit status if no device can have this name. */
 int device_check_name(const char *name);
 
+/* Make a request about one device; NULL: about all. */
+struct nl_msg *device_request(const char *name);
+
 /* Call @each for every device of this network namespace; no message. */
 void device_netdevs(void (*each)(const char *name, const char *netdev, void *arg),
 		    void *arg);
@@ -172,15 +186,6 @@ void device_gids(const char *name, void (*each)(int index, const struct in6_addr
 
 /* The largest path MTU that a network device of this MTU carries, or 0. */
 int device_path_mtu(int mtu, bool infiniband);
-
-/* Read the first line of a file, without its end; "" if there is none. */
-void file_line(const char *path, char *line, size_t size);
-
-/* Read the name of a process, clean; "" if there is none. */
-void process_comm(unsigned int pid, char *comm, size_t size);
-
-/* Print @s in quotes, whatever it contains. */
-void print_json_string(const char *s);
 
 /* Call @each for every device of this network namespace, and of `softhca up`. */
 void device_names(void (*each)(const char *name, void *arg), void *arg);

@@ -5,27 +5,14 @@
  */
 #include "../softhca.h"
 
-#include <arpa/inet.h>
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <linux/netlink.h>
 
 #include <softhca-personality.h>
 
 #include "../netns.h"
 #include "personality.h"
-
-/* The kernel's limit with the terminating zero (IB_DEVICE_NAME_MAX). */
-#define NAME_SIZE	64
-
-/* More entries than a port's table of GIDs has */
-#define MAX_GIDS	256
-
-/* What a packet has beside its payload, at most */
-#define ROCE_HEADERS	96
-#define IB_HEADERS	134
 
 /* in the order of enum shca_path */
 #define PATHS		"auto|wire|host"
@@ -110,32 +97,6 @@ struct listing {
 	const char *name;
 	int status;
 };
-
-/*
- * Users choose names, so print them in a way that cannot break the syntax: JSON is UTF-8, and
- * a name may be any bytes.
- */
-void print_json_string(const char *s)
-{
-	size_t length;
-
-	putchar('"');
-	while (*s) {
-		length = text_length(s);
-		if (*s == '"' || *s == '\\')
-			printf("\\%c", *s);
-		else if (length)
-			fwrite(s, 1, length, stdout);
-		else if (text_is_c1(s))
-			printf("\\u%04x", (unsigned char)s[1]);
-		else if ((unsigned char)*s < 0x80)
-			printf("\\u%04x", *s);
-		else
-			fputs("\\ufffd", stdout);
-		s += length ? length : text_is_c1(s) ? 2u : 1u;
-	}
-	putchar('"');
-}
 
 static const char *path_name(uint8_t path)
 {
@@ -270,198 +231,12 @@ static void print_dev(struct nlattr **attrs, void *arg)
 	putchar('}');
 }
 
-/* ---- devices by name ---------------------------------------------------------- */
-
-int device_check_name(const char *name)
-{
-	size_t length = strlen(name);
-	char shown[NAME_SIZE];
-
-	if (!length)
-		return complain("empty device name (expected: 1 to %d characters)",
-				NAME_SIZE - 1);
-	if (length >= NAME_SIZE)
-		return complain("device name '%.20s...' has %zu characters (expected: 1 to %d)",
-				name, length, NAME_SIZE - 1);
-	/* An invalid name must not send control characters to the terminal. */
-	memcpy(shown, name, length + 1);
-	text_clean(shown);
-	if (strcmp(shown, name) || strpbrk(name, " /%"))
-		return complain("device name '%s' has a blank, a control character, '/' or '%%'",
-				shown);
-	return 0;
-}
-
-static void read_device(struct nlattr **attrs, void *arg)
-{
-	struct device *device = arg;
-
-	if (attrs[SHCA_A_PKEYS])
-		device->nr_pkeys = nla_len(attrs[SHCA_A_PKEYS]) / sizeof(uint16_t);
-}
-
-/* Makes a request about one device, or about all. */
-static struct nl_msg *get_request(const char *name)
-{
-	struct nl_msg *msg = genl_request(SHCA_CMD_DEV_GET,
-					  name ? 0 : NLM_F_DUMP);
-
-	/* An empty message has room for the longest name. */
-	if (name)
-		nla_put_string(msg, SHCA_A_DEV_NAME, name);
-	return msg;
-}
-
-/* what device_find() looks for */
-struct device_wanted {
-	const char *name;
-	struct device *device;
-};
-
-bool device_is_here(const char *name)
-{
-	return !genl_open(true) && !genl_send(get_request(name), NULL, NULL, NULL);
-}
-
-static bool is_here(void *arg)
-{
-	const struct device_wanted *wanted = arg;
-
-	return !genl_open(true) &&
-	       !genl_send(get_request(wanted->name), NULL, read_device, wanted->device);
-}
-
-int device_find(const char *name, struct device *device)
-{
-	struct device_wanted wanted = { name, device };
-	int status = genl_open(false);
-
-	memset(device, 0, sizeof(*device));
-	if (status || netns_everywhere(is_here, &wanted))
-		return status;
-	/* (once more, for the message) */
-	status = genl_open(false);
-	return status ?: genl_send(get_request(name), name, read_device, device);
-}
-
-/* passes device_names()'s arguments to the callback */
-struct names {
-	void (*each)(const char *name, void *arg);
-	void *arg;
-};
-
-static void read_name(struct nlattr **attrs, void *arg)
-{
-	const struct names *names = arg;
-
-	if (attrs[SHCA_A_DEV_NAME])
-		names->each(nla_get_string(attrs[SHCA_A_DEV_NAME]), names->arg);
-}
-
-static bool names_here(void *arg)
-{
-	/* Quiet: an error message would appear between the typed words. */
-	if (!genl_open(true))
-		genl_send(get_request(NULL), NULL, read_name, arg);
-	return false;
-}
-
-void device_names(void (*each)(const char *name, void *arg), void *arg)
-{
-	struct names names = { each, arg };
-
-	netns_everywhere(names_here, &names);
-}
-
-/* passes device_netdevs()'s arguments to the callback */
-struct netdevs {
-	void (*each)(const char *name, const char *netdev, void *arg);
-	void *arg;
-};
-
-static void read_netdev(struct nlattr **attrs, void *arg)
-{
-	const struct netdevs *netdevs = arg;
-
-	if (attrs[SHCA_A_DEV_NAME] && attrs[SHCA_A_NETDEV_NAME])
-		netdevs->each(nla_get_string(attrs[SHCA_A_DEV_NAME]),
-			      nla_get_string(attrs[SHCA_A_NETDEV_NAME]),
-			      netdevs->arg);
-}
-
-void device_netdevs(void (*each)(const char *name, const char *netdev, void *arg),
-		    void *arg)
-{
-	struct netdevs netdevs = { each, arg };
-
-	if (!genl_open(true))
-		genl_send(get_request(NULL), NULL, read_netdev, &netdevs);
-}
-
-void file_line(const char *path, char *line, size_t size)
-{
-	FILE *file = fopen(path, "r");
-
-	*line = '\0';
-	if (!file)
-		return;
-	if (fgets(line, size, file))
-		line[strcspn(line, "\n")] = '\0';
-	else
-		*line = '\0';
-	fclose(file);
-}
-
-void process_comm(unsigned int pid, char *comm, size_t size)
-{
-	char path[64];
-
-	snprintf(path, sizeof(path), "/proc/%u/comm", pid);
-	*comm = '\0';
-	if (pid)
-		file_line(path, comm, size);
-	text_clean(comm);
-}
-
-void device_gids(const char *name, void (*each)(int index, const struct in6_addr *gid, void *arg),
-		 void *arg)
-{
-	char path[192], line[64];
-	struct in6_addr gid;
-	int i;
-
-	for (i = 0; i < MAX_GIDS; i++) {
-		snprintf(path, sizeof(path), "/sys/class/infiniband/%.63s/ports/1/gids/%d", name, i);
-		file_line(path, line, sizeof(line));
-		if (!*line)
-			break;
-		if (inet_pton(AF_INET6, line, &gid) != 1 || IN6_IS_ADDR_UNSPECIFIED(&gid))
-			continue;
-		snprintf(path, sizeof(path), "/sys/class/infiniband/%.63s/ports/1/gid_attrs/types/%d",
-			 name, i);
-		file_line(path, line, sizeof(line));
-		if (strstr(line, "v2"))
-			each(i, &gid, arg);
-	}
-}
-
-int device_path_mtu(int mtu, bool infiniband)
-{
-	int path_mtu = 4096;
-
-	while (path_mtu >= 256 && path_mtu + (infiniband ? IB_HEADERS : ROCE_HEADERS) > mtu)
-		path_mtu /= 2;
-	return path_mtu >= 256 ? path_mtu : 0;
-}
-
-/* ---- commands ----------------------------------------------------------------- */
-
 static bool show_here(void *arg)
 {
 	struct listing *list = arg;
 
 	list->status = genl_open(false) ?:
-		       genl_send(get_request(list->name), list->name ?: "dev show", print_dev, list);
+		       genl_send(device_request(list->name), list->name ?: "dev show", print_dev, list);
 	/* check_values() has found the one with a name, and is where it is. */
 	return list->name || list->status;
 }
