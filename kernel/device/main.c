@@ -103,7 +103,7 @@ module_exit(shca_exit);
 MODULE_AUTHOR("The softhca developers");
 MODULE_DESCRIPTION("Software RDMA host channel adapter over Ethernet (RoCEv2)");
 MODULE_LICENSE("Dual BSD/GPL");
-MODULE_VERSION("0.1.0");
+MODULE_VERSION("0.2.0");
 MODULE_ALIAS_RDMA_LINK("softhca");
 #if IS_ENABLED(CONFIG_SOFTHCA_IB)
 MODULE_ALIAS_RDMA_LINK("softhca_ib");
