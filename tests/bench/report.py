@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 """Prints what `make bench` measured as tables, and draws it with matplotlib.
 
-  report.py bench.json [--plot FILE.png]
+  report.py bench.json [--plot FILE.png] [--sizes FILE.svg]
 
 The second table compares softhca with the bars it was built against: each is a
 ratio of two medians of the same run, so it means something on a slow machine too.
@@ -178,10 +178,61 @@ def plot(rows, path):
     figure.savefig(path, dpi=120)
 
 
+# of plot_sizes(): (path, operation, who, words, colour)
+BY_SIZE = (
+    ("device", "WRITE", "softhca", "softhca in one namespace", "#7b4ddb"),
+    ("veth9000", "STREAM", "tcp", "TCP over veth", "#66748a"),
+    ("veth9000", "WRITE", "softhca", "softhca over veth", "#2463d6"),
+    ("veth9000", "WRITE", "rxe", "Soft-RoCE (rxe) over veth", "#b96a00"),
+)
+FEWEST_SIZES = 4
+
+
+def plot_sizes(rows, path):
+    """How fast one connection writes, by the size of a message. Nothing where few sizes were measured."""
+    lines = []
+    for where, op, who, words, colour in BY_SIZE:
+        found = sorted((r["size"], r["median"], r["min"], r["max"]) for r in rows.rows
+                       if (r["path"], r["op"], r["who"], r["metric"], r["qps"]) == (where, op, who, "MiB/s", 1))
+        if len(found) >= FEWEST_SIZES:
+            lines.append((words, colour, *zip(*found)))
+    if not any(words.startswith("softhca") for words, *_ in lines):
+        return
+
+    import matplotlib
+    matplotlib.use("Agg")
+    # Words are words, which any font shows; the same figures make the same file.
+    matplotlib.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "softhca", "font.size": 10})
+    from matplotlib import pyplot, ticker
+
+    figure, axis = pyplot.subplots(figsize=(8, 4.5), layout="constrained")
+    for words, colour, sizes, medians, least, most in lines:
+        axis.fill_between(sizes, least, most, color=colour, alpha=0.15, linewidth=0)
+        axis.plot(sizes, medians, color=colour, marker="o", markersize=3.5, linewidth=1.8, label=words)
+    axis.set_xscale("log", base=2)
+    axis.set_yscale("log")
+    shown = []
+    for size in sorted({size for _, _, sizes, *_ in lines for size in sizes}):
+        if not shown or size >= 4 * shown[-1]:     # (else their words touch)
+            shown.append(size)
+    axis.set_xticks(shown, [size_text(size) for size in shown])
+    axis.minorticks_off()
+    axis.yaxis.set_major_formatter(ticker.FuncFormatter(lambda value, _: number(value)))
+    axis.set_ylabel("MiB/s")
+    axis.set_xlabel("size of a message")
+    axis.grid(axis="y", color="#dfe5ee", linewidth=0.8)
+    axis.set_axisbelow(True)
+    for side in ("top", "right"):
+        axis.spines[side].set_visible(False)
+    axis.legend(frameon=False, loc="lower right")
+    figure.savefig(path, metadata={"Date": None})
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("json")
     parser.add_argument("--plot", metavar="FILE.png")
+    parser.add_argument("--sizes", metavar="FILE.svg", help="a WRITE by its size")
     args = parser.parse_args()
     with open(args.json) as data:
         rows = Rows(json.load(data)["rows"])
@@ -189,6 +240,8 @@ def main():
     print_bars(rows)
     if args.plot:
         plot(rows, args.plot)
+    if args.sizes:
+        plot_sizes(rows, args.sizes)
 
 
 if __name__ == "__main__":
