@@ -1,19 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The direct path of datagrams (direct.c has that of connected QPs).
+ * The direct path of datagrams; direct.c has that of connected QPs.
  *
- * A datagram names its receiver, so each is looked at by itself.  It needs no packet if
- * two things hold.  The route of its address vector ends in this namespace, at an
- * address of some device.  And that device has a UD QP of this number.
+ * Each datagram names its peer. It needs no packet if the route of its address vector ends in
+ * this namespace, at an address of a device that has a UD QP of this number
+ * (shca_link_ops.meets). The receiver gets the GRH, SL and VLAN that the packet would have
+ * brought (.grh_sent). An unusual datagram becomes a packet, and so do all behind it in the
+ * same critical section, so that their order stays. A capture at the netdev in between makes
+ * packets, too.
  *
- * What a receiver learns from lower headers (GRH, SL, VLAN) is what it would have learnt
- * from the packet (shca_link_ops.meets, .grh_sent).  Whatever is unusual goes as packets.
- * So does all behind it in this hold of the lock, and nothing is overtaken there.  A
- * capture at the netdev in between makes packets, too.
- *
- * Datagrams in a row for one QP share a hold of its lock.  Most take the fast path
- * (core/requester/fast.h), which knows one segment, or inline data, and one receive segment.
- * The others are handed to the responder as decoded packets.
+ * Datagrams in a row to one QP share a critical section of its lock. Most take the fast path
+ * (core/requester/fast.h): one segment, or inline data, and one receive segment. The responder
+ * gets the others as decoded packets.
  *
  * Locks: as in direct.c.
  */
@@ -31,13 +29,13 @@
 #include "sq.h"
 
 /**
- * struct shca_datagrams - a hold of both locks, for datagrams to one address and QP
- * @move:	it
- * @av:		where they go
- * @qpn:	of the peer
- * @path:	what lower headers would tell
- * @grh_len:	bytes of the packet that @grh is of; 0: of none yet
- * @grh:	what such a packet would bring
+ * struct shca_datagrams - datagrams to one address and QP, under both locks
+ * @move:	state that direct.c has, too
+ * @av:		their address vector
+ * @qpn:	number of the peer
+ * @path:	what the receiver would read from lower headers
+ * @grh_len:	length of the packet that @grh is of; 0: @grh is not set
+ * @grh:	the GRH that such a packet would bring
  * @refused:	the receiver's memory is being fetched: the rest goes as packets, which can wait
  *		for it
  */
@@ -53,7 +51,7 @@ struct shca_datagrams {
 
 /* ---- the fast path ---------------------------------------------------------- */
 
-/* Bytes of the packet that @wr would be, from BTH to ICRC. */
+/* Length of the packet that @wr would become, from BTH to ICRC. */
 static u32 shca_datagram_len(const struct shca_send_wr *wr)
 {
 	u32 imm = wr->opcode == SHCA_WR_SEND_WITH_IMM ? SHCA_IMM_BYTES : 0;
@@ -73,7 +71,7 @@ static const u8 *shca_datagram_grh(struct shca_datagrams *d,
 	return d->grh;
 }
 
-/* Return: whether it has arrived without a packet, as shca_move_short() does. */
+/* Return: whether @wr was delivered without a packet; see shca_move_short(). */
 static bool shca_datagram_short(struct shca_datagrams *d,
 				const struct shca_send_wr *wr)
 {
@@ -85,12 +83,12 @@ static bool shca_datagram_short(struct shca_datagrams *d,
 	    !shca_move_short(&d->move, wr, shca_datagram_grh(d, wr)))
 		return false;
 	shca_fast_datagram_done(req, resp, wr, &d->path, &wc);
-	/* Where the CQ overflows, the receiver has failed: what follows is dropped there. */
+	/* If the CQ overflows, the responder fails, and drops the datagrams that follow. */
 	shca_rq_complete(d->move.peer, &wc);
 	return true;
 }
 
-/* ---- the others ------------------------------------------------------------- */
+/* ---- as decoded packets ---------------------------------------------------------- */
 
 static noinline_for_stack void shca_datagram_packet(struct shca_datagrams *d)
 {
@@ -133,7 +131,7 @@ static bool shca_datagram_goes_there(const struct shca_datagrams *d,
 	return wr->ud.remote_qpn == d->qpn && av->tag == d->av->tag;
 }
 
-/* Both locks are held. */
+/* Context: both locks held. */
 static void shca_datagram_run(struct shca_datagrams *d,
 			      const struct shca_send_wr *wr)
 {
@@ -150,7 +148,7 @@ static void shca_datagram_run(struct shca_datagrams *d,
 	shca_move_end(m);
 }
 
-/* Is the peer one that takes them, and not behind packets that wait?  Under its rq.lock. */
+/* May datagrams go directly to @peer? Not past its backlog. Context: its rq.lock held. */
 static bool shca_datagram_fits(const struct shca_qp *qp, const struct shca_qp *peer)
 {
 	return !peer->dead && peer->type == IB_QPT_UD && peer->link == qp->link &&
@@ -159,7 +157,7 @@ static bool shca_datagram_fits(const struct shca_qp *qp, const struct shca_qp *p
 	       shca_move_may(qp->dev, peer->dev);
 }
 
-/* The QP that @wr names, valid as long as bottom halves are off; or NULL. */
+/* Return: the QP that @wr names, valid while bottom halves are off; or NULL. */
 static struct shca_qp *shca_datagram_peer(struct shca_qp *qp,
 					  const struct shca_send_wr *wr,
 					  struct shca_path_info *path)
@@ -173,7 +171,7 @@ static struct shca_qp *shca_datagram_peer(struct shca_qp *qp,
 	return peer;
 }
 
-/* Datagrams to one peer.  Return: false: it cannot be reached in this way. */
+/* Send datagrams to @peer. Return: false: it cannot be reached directly. */
 static bool shca_datagrams(struct shca_datagrams *d, struct shca_qp *qp,
 			   struct shca_qp *peer, const struct shca_send_wr *wr,
 			   struct shca_direct_pending *pending)
@@ -213,7 +211,7 @@ enum shca_direct_end shca_datagram_transmit(struct shca_qp *qp,
 		peer = shca_datagram_peer(qp, wr, &d.path);
 		if (!peer)
 			return SHCA_DIRECT_NO;
-		/* News are of one peer: the next hold of the lock is for this one. */
+		/* Pending events are of one peer: the next critical section is for this one. */
 		if (unlikely(pending->peer && pending->peer != peer))
 			return SHCA_DIRECT_MORE;
 		if (!shca_datagrams(&d, qp, peer, wr, pending))

@@ -6,8 +6,8 @@
 #include "direct.h"
 
 /*
- * Deliver datagrams of @qp to QPs that are here. It ends at the first one that needs a packet.
- * @pending:	collected, for shca_direct_report()
+ * Deliver datagrams of @qp to QPs of this namespace, up to the first one that needs a packet.
+ * @pending:	pending events, for shca_direct_report()
  * Context: softirq or bottom halves off, sq.lock held; takes the peer's rq.lock.
  */
 enum shca_direct_end shca_datagram_transmit(struct shca_qp *qp,

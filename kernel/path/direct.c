@@ -1,30 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The direct path: the peer QP is in this network namespace and the route to it
- * ends here, so requests need not become packets.  If both devices are told to, and
- * each to trust the other (SHCA_PATH_HOST, trust.h), that may be another namespace
- * of this kernel.
+ * The direct path: requests become no packets if the peer QP is in this network namespace and
+ * the route to it ends here. With SHCA_PATH_HOST at both devices, which must trust each other
+ * (trust.h), the peer may be in another namespace of this kernel.
  *
- * The same requester and responder do the work, so the rules are those of the wire:
- * PSNs, RNR, NAKs, retries, fences, SRQs, events.  Only the way between them
- * differs.
+ * Requester and responder are those of the wire, and so are the rules: PSNs, RNR, NAKs,
+ * retries, fences, SRQs, events. The posting call hands over packet descriptors, each of which
+ * stands for as many PSNs as fit into SHCA_DIRECT_BYTES. The payload stays in the sender's
+ * memory, from which the memory operations copy it once, page to page. Answers are handed back
+ * before the lock is released. A small message between two idle QPs takes a fast path without
+ * descriptors (core/requester/fast.h); any unusual message takes descriptors.
  *
- * A "packet" is handed over in the posting call and stands for as many PSNs as fit
- * into SHCA_DIRECT_BYTES.  Its payload is the memory that it lies in, which the
- * memory operations copy once, page to page.  Answers are handed back before the
- * lock is released.
+ * Locks: rq.lock of the peer inside sq.lock, CQ and SRQ locks inside both. No path takes an
+ * sq.lock while it holds an rq.lock, so any number of QPs may do this to each other, and one to
+ * itself.
  *
- * Locks: sq.lock of the one, inside it rq.lock of the other, inside that CQ and
- * SRQ locks.  No path takes an sq.lock while it holds an rq.lock, so any number
- * of QPs may do this to each other, and one to itself.
- *
- * A small message between two QPs at rest takes a fast path (core/requester/fast.h), which
- * skips the packets too.  Any unusual message goes by packets.
- *
- * Changing between direct path and wire: a request must not overtake packets that
- * are on their way.  So the direct path begins when nothing is outstanding. It also
- * begins at the oldest packet when sending went back there; what is on its way then
- * are duplicates.  The wire may take over at any time.
+ * A request must not overtake packets in flight. The direct path therefore begins when nothing
+ * is outstanding, or when the requester has gone back to its oldest packet: packets in flight
+ * then are duplicates. Packets may take over at any time.
  */
 #include "direct.h"
 
@@ -44,9 +37,9 @@
 #include "move.h"
 #include "sq.h"
 
-/* Bytes of one hand-over: some tens of microseconds with bottom halves off. */
+/* Payload of one descriptor: some tens of microseconds with bottom halves off. */
 #define SHCA_DIRECT_BYTES	(256u << 10)
-/* A peer that waits for memory is looked at every SHCA_BUSY_NS, so often doubled. */
+/* Retries while the peer waits for memory: SHCA_BUSY_NS apart, doubled this often at most. */
 #define SHCA_BUSY_FAR		8
 
 static bool shca_direct_may_begin(const struct shca_qp *qp)
@@ -60,7 +53,7 @@ static bool shca_direct_may_begin(const struct shca_qp *qp)
 	return req->psn.next == req->psn.una;
 }
 
-/* Could packets of another namespace arrive there? */
+/* Could packets reach a peer in another namespace? */
 static bool shca_direct_is_up(const struct shca_dev *dev,
 			      const struct shca_dev *peer)
 {
@@ -69,8 +62,8 @@ static bool shca_direct_is_up(const struct shca_dev *dev,
 }
 
 /*
- * Is @peer the one that the addresses are about?  Certain under its rq.lock,
- * which they are written under.
+ * Do the addresses of both QPs match? Certain under rq.lock of @peer, under which they are
+ * written.
  */
 static bool shca_direct_mirrors(const struct shca_qp *qp,
 				const struct shca_qp *peer)
@@ -80,23 +73,20 @@ static bool shca_direct_mirrors(const struct shca_qp *qp,
 	       qp->link->mirrors(&qp->av, &peer->av);
 }
 
-/* A guess, which is remembered: nothing that changes without a note of it. */
+/* shca_net_peek_other() caches the result until shca_net_note_change(). */
 static bool shca_direct_guess(const struct shca_qp *qp,
 			      const struct shca_qp *peer)
 {
-	/* Looked at again under the lock, by shca_direct_fits(). */
+	/* shca_direct_fits() checks again under the lock. */
 	return data_race(shca_direct_mirrors(qp, peer));
 }
 
-/* Is @peer connected back, and does it go this way? */
+/* May requests of @qp go directly to @peer? */
 static bool shca_direct_fits(const struct shca_qp *qp,
 			     const struct shca_qp *peer)
 {
 	lockdep_assert_held(&peer->rq.lock);
-	/*
-	 * Packets of another partition are dropped, and counted, as packets.  What is handed
-	 * over takes no time, so a static rate is kept by packets, too.
-	 */
+	/* The packet path drops and counts other P_Keys, and keeps a static rate. */
 	return !peer->dead && !(qp->av.rate_kbps | peer->av.rate_kbps) &&
 	       peer->rq.resp.attr.dqpn == qp->qpn &&
 	       shca_pkey_match(shca_qp_pkey(qp), shca_qp_pkey(peer)) &&
@@ -104,7 +94,7 @@ static bool shca_direct_fits(const struct shca_qp *qp,
 	       shca_direct_is_up(qp->dev, peer->dev);
 }
 
-/* The QP that it would be, valid as long as bottom halves are off; or NULL. */
+/* Return: the peer, valid while bottom halves are off; NULL: requests become packets. */
 static struct shca_qp *shca_direct_peer(struct shca_qp *qp)
 {
 	u32 dqpn = qp->sq.req.attr.dqpn;
@@ -118,13 +108,13 @@ static struct shca_qp *shca_direct_peer(struct shca_qp *qp)
 		return NULL;
 	if (qp->link->local(dev, &qp->av, &qp->sq.side.route))
 		return shca_net_peek_qp(dev->snet, dqpn, &qp->sq.peer);
-	/* Without a route packets would not get there either. */
+	/* Without a route, packets would not reach another namespace either. */
 	if (path != SHCA_PATH_HOST || !qp->sq.side.route.dst)
 		return NULL;
 	return shca_net_peek_other(qp, dqpn, shca_direct_guess, &qp->sq.peer);
 }
 
-/* What a receiver would have read from lower headers. */
+/* Set what the receiver would have read from lower headers, and count. */
 static void shca_direct_arrive(struct shca_move *m, struct shca_pkt *pkt,
 			       struct shca_qp *from, struct shca_qp *to)
 {
@@ -135,9 +125,9 @@ static void shca_direct_arrive(struct shca_move *m, struct shca_pkt *pkt,
 }
 
 /*
- * The peer's memory is being fetched.  Where the peer knows us it tells when it is
- * there (shca_rq_resume()).  It may end before, and then nobody does: so there is a
- * timer, which is in no hurry.
+ * The peer's memory is being fetched. Then shca_rq_resume() of the peer resumes this requester.
+ * It cannot if the peer is destroyed first, or is in another namespace; therefore a timer tries
+ * again, less and less often.
  */
 static void shca_direct_put_off(struct shca_move *m,
 				const struct shca_pkt *pkt)
@@ -152,9 +142,8 @@ static void shca_direct_put_off(struct shca_move *m,
 }
 
 /*
- * An answer waits for memory of the side @mem. That side resumes when it is there;
- * but where the kernel had no memory to ask with, nobody tells. Then the peer
- * continues in a moment, by packets.
+ * An answer waits for memory of the side @mem, which resumes when its memory was fetched. If it
+ * could not request the fetch, the peer continues after a delay, by packets.
  */
 static void shca_direct_answer_waits(struct shca_move *m,
 				     const struct shca_mem_ctx *mem)
@@ -164,7 +153,7 @@ static void shca_direct_answer_waits(struct shca_move *m,
 		shca_rq_wait_below(m->peer);
 }
 
-/* Not inline, this and the next: a frame with both packets would be large. */
+/* This function and the next are not inlined: a frame with both packets would be large. */
 static noinline_for_stack void shca_direct_requests(struct shca_move *m)
 {
 	struct shca_req *req = &m->qp->sq.req;
@@ -181,7 +170,7 @@ static noinline_for_stack void shca_direct_requests(struct shca_move *m)
 		m->peer->rq.held = &m->pieces;
 		verdict = shca_rq_accept(m->peer, &pkt, m->now, &m->pending->rq);
 		m->peer->rq.held = NULL;
-		/* Nothing is kept here: the peer hears what is missing, and all comes again. */
+		/* Nothing is queued: after the gap report the requester sends all again. */
 		if (unlikely(verdict == SHCA_RX_OUT_OF_SEQ))
 			shca_rq_missing(m->peer, pkt.psn, pkt.psn, true, m->now);
 		if (unlikely(shca_rx_is_later(verdict)))
@@ -212,7 +201,7 @@ static noinline_for_stack bool shca_direct_answers(struct shca_move *m)
 		}
 		shca_direct_arrive(m, &pkt, m->peer, m->qp);
 		verdict = shca_sq_accept(m->qp, &pkt, m->now);
-		/* Nothing is kept here: it comes again. */
+		/* No response is queued here: the requester asks for it again. */
 		if (unlikely(verdict == SHCA_RX_LOST_RESPONSE))
 			shca_req_gap(&m->qp->sq.req, pkt.psn, pkt.psn,
 				     m->now);
@@ -220,7 +209,7 @@ static noinline_for_stack bool shca_direct_answers(struct shca_move *m)
 		if (verdict == SHCA_RX_RETRY) {
 			shca_rq_refused(m->peer, &pkt, SHCA_MEM_RETRY, &m->pending->rq);
 			shca_direct_answer_waits(m, &m->qp->sq.side.mem);
-			/* It is given again when @m->qp resumes. (The peer resumes by packets.) */
+			/* The answer comes again when @m->qp resumes. */
 			m->qp->sq.direct_more = true;
 		}
 		answered = true;
@@ -239,14 +228,14 @@ static bool shca_fast_one(struct shca_move *m, const struct shca_send_wr *wr)
 	if (!shca_move_short(m, wr, NULL))
 		return false;
 	shca_fast_resp_done(&peer->rq.resp, wr, &wc);
-	/* Where the CQ overflows the answer is lost, so packets find out. */
+	/* If the CQ overflows, the responder fails, and drops the packet that @wr becomes. */
 	if (shca_fast_takes_recv(wr) && !shca_rq_complete(peer, &wc))
 		return false;
 	shca_fast_req_done(&m->qp->sq.req, wr);
 	return true;
 }
 
-/* Return: whether all has been sent, and nothing is owed. */
+/* Return: whether all requests were sent and answered. */
 static noinline_for_stack bool shca_direct_short(struct shca_move *m)
 {
 	struct shca_resp *resp = &m->peer->rq.resp;
@@ -261,7 +250,7 @@ static noinline_for_stack bool shca_direct_short(struct shca_move *m)
 	return req->ring.nxt == req->ring.prod && req->ring.una == req->ring.nxt;
 }
 
-/* By packets: both machines see each. */
+/* Hand over descriptors, which requester and responder process as packets. */
 static noinline_for_stack void shca_direct_packets(struct shca_move *m)
 {
 	struct shca_resp *resp = &m->peer->rq.resp;
@@ -270,7 +259,7 @@ static noinline_for_stack void shca_direct_packets(struct shca_move *m)
 	m->now = ktime_get_ns();
 	m->pieces.kept = NULL;
 	shca_set_reach(req, resp, SHCA_DIRECT_BYTES >> req->psn.mtu_shift);
-	/* An answer may let the next requests go. */
+	/* An answer may permit further requests. */
 	do
 		shca_direct_requests(m);
 	while (shca_direct_answers(m));
@@ -293,7 +282,7 @@ enum shca_direct_end shca_direct_transmit(struct shca_qp *qp,
 
 	qp->sq.direct = false;
 	qp->sq.direct_more = false;
-	/* News are of one peer. */
+	/* Pending events are of one peer. */
 	if (!peer || unlikely(pending->peer && pending->peer != peer))
 		return SHCA_DIRECT_NO;
 	spin_lock(&peer->rq.lock);

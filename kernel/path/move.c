@@ -19,7 +19,7 @@ bool shca_move_is_short(const struct shca_move *m)
 	       !shca_fault_is_on(m->peer->dev, BIT(SHCA_FAULT_RESPOND));
 }
 
-/* The far end's memory: where @wr says, or where its receive request does. */
+/* Find the memory at the peer that @wr names, or its receive request. */
 static bool shca_move_far(struct shca_move *m, const struct shca_send_wr *wr,
 			  u32 len, u64 *va, struct shca_mr **mr)
 {
@@ -59,7 +59,7 @@ bool shca_move_short(struct shca_move *m, const struct shca_send_wr *wr,
 			      is_read ? IB_ACCESS_LOCAL_WRITE : SHCA_MR_LOCAL_READ,
 			      sge->addr, wr->length, &near) != SHCA_MEM_OK))
 		return false;
-	/* After that: a receive request is not taken for what cannot be sent. */
+	/* Only now, so that no receive request is taken for a message that cannot be sent. */
 	ok = (!shca_fast_takes_recv(wr) || shca_fast_recv(&m->peer->rq.resp)) &&
 	     (!(head + wr->length) ||
 	      shca_move_far(m, wr, head + wr->length, &va, &far));
@@ -128,16 +128,16 @@ void shca_move_end(struct shca_move *m)
 	shca_mem_forget(&m->far);
 	if (m->nr) {
 		shca_move_count(m->qp, peer, m->nr, m->out);
-		/* A connected peer has answered each. */
+		/* A connected peer has answered each message. */
 		if (peer->type != IB_QPT_UD)
 			shca_move_count(peer, m->qp, m->nr, m->back);
 	}
 	shca_rq_finish(peer, &pending->rq);
-	/* What is told needs the peer after the locks are released. */
+	/* Reporting needs the peer after the locks are released. */
 	if (likely(!pending->rq.events && !pending->rq.failed && !peer->rq.srq) ||
 	    pending->peer)
 		return;
-	/* It is not dead, so it has the reference of the object itself. */
+	/* The peer is not dead, so the reference of the object itself exists. */
 	refcount_inc(&peer->ref);
 	pending->peer = peer;
 }

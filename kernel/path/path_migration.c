@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Automatic path migration: see apm.h.
+ * Automatic path migration: see core/apm.h.
  *
- * Both sides of a QP take the same path, so it is exchanged under both locks. Three events
- * lead to that: retries are exhausted (requester), a packet of a peer that has migrated
- * (softirq, before either side has it), modify_qp.
+ * Both sides of a QP use the same path, so it is exchanged under both locks. Three events lead
+ * to that: retries are exhausted (requester), a packet shows that the peer has migrated
+ * (softirq, before it reaches a side), modify_qp.
  */
 #include "path_migration.h"
 
@@ -17,7 +17,7 @@ static_assert((int)SHCA_APM_MIGRATED == (int)IB_MIG_MIGRATED &&
 	      (int)SHCA_APM_REARM == (int)IB_MIG_REARM &&
 	      (int)SHCA_APM_ARMED == (int)IB_MIG_ARMED);
 
-/* Both sides learn the state; with @moved, the path is another one, with that time-out. */
+/* Set the state of both sides; with @moved also time-out and rate of the new path. */
 static void shca_apm_tell(struct shca_qp *qp, u64 timeout_ns, bool moved)
 {
 	const struct shca_req_attr req = {
@@ -36,7 +36,7 @@ static void shca_apm_tell(struct shca_qp *qp, u64 timeout_ns, bool moved)
 			 (moved ? SHCA_RESP_RATE : 0));
 }
 
-/* What was sent by the other path is lost if no answer has come; the timer knows. */
+/* Packets sent by the old path count as lost if the timer expires before their answer. */
 static void shca_apm_swap(struct shca_qp *qp)
 {
 	struct shca_qp_apm *apm = &qp->apm;
@@ -81,7 +81,7 @@ static enum shca_apm_path shca_apm_came_by(const struct shca_qp *qp,
 		return SHCA_APM_STRANGE;
 	if (qp->link->check(qp->dev, alt, skb))
 		return SHCA_APM_ALTERNATE;
-	/* (only InfiniBand has alternate paths) */
+	/* Only InfiniBand has alternate paths. */
 	return pkt->path.slid == alt->ib.dlid ||
 	       pkt->path.slid == qp->av.ib.dlid ? SHCA_APM_PEER : SHCA_APM_STRANGE;
 }
@@ -121,7 +121,6 @@ void shca_apm_agreed(struct shca_qp *qp)
 void shca_apm_exhausted_locked(struct shca_qp *qp, struct shca_side_pending *pending)
 {
 	lockdep_assert_held(&qp->sq.lock);
-	/* Inside the other lock, as for states (kernel/README.md). */
 	spin_lock(&qp->rq.lock);
 	if (shca_apm_do(qp, shca_apm_exhausted(&qp->apm.is)))
 		pending->events |= SHCA_EV_PATH_MIG;
@@ -136,7 +135,7 @@ const char *shca_apm_attr_wrong(const struct shca_qp *qp,
 	const struct ib_global_route *grh = rdma_ah_read_grh(&attr->alt_ah_attr);
 	bool loads = mask & IB_QP_ALT_PATH;
 
-	/* The RDMA core refuses alternate paths on RoCE ports; none is kept. */
+	/* The RDMA core refuses alternate paths on RoCE ports. */
 	if (!shca_link_has_sm(qp->link))
 		return loads || (mask & IB_QP_PATH_MIG_STATE &&
 				 attr->path_mig_state != IB_MIG_MIGRATED) ?

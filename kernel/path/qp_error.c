@@ -27,16 +27,16 @@ void shca_qp_set_error_locked(struct shca_qp *qp)
 	WRITE_ONCE(qp->state, IB_QPS_ERR);
 	shca_req_fail(&qp->sq.req);
 	shca_resp_fail(&qp->rq.resp);
-	/* Nobody will take what is kept. */
+	/* Nothing will process out-of-order packets any more. */
 	shca_pkt_queue_take(&qp->sq.side.ooo, &qp->lost);
 	shca_pkt_queue_take(&qp->rq.side.ooo, &qp->lost);
 	qp->sq.drain_event = false;
 	WRITE_ONCE(qp->status->flags, SHCA_QPS_ERR);
 	shca_stream_stop(qp);
-	/* The flag before the flush looks at rq_prod: pairs with the barrier
-	 * between rq_prod and the flag in post_recv, here and in the provider.
-	 * One of the two sees the other (litmus: rq-flags).  Likewise sq_doorbell and
-	 * sq_prod (litmus: sq-doorbell).
+	/*
+	 * Set the flag before the flush reads rq_prod: pairs with the barrier of post_recv,
+	 * here and in the provider, between rq_prod and the flag (litmus: rq-flags). Likewise
+	 * sq_doorbell and sq_prod (litmus: sq-doorbell).
 	 */
 	smp_mb();
 	shca_bh_schedule(&qp->sq.side.bh);
@@ -44,8 +44,8 @@ void shca_qp_set_error_locked(struct shca_qp *qp)
 }
 
 /*
- * Only the send queue of an unreliable QP stops when a request fails (IBTA
- * 10.3.1.7).  A failure of the queue itself is one of the QP.
+ * Only the send queue of an unreliable QP stops when a request fails (IBTA 10.3.1.7), but a
+ * failure of the queue itself ends the QP.
  */
 static void shca_qp_send_failed_locked(struct shca_qp *qp, bool fatal)
 {
@@ -62,12 +62,12 @@ static void shca_qp_send_failed_locked(struct shca_qp *qp, bool fatal)
 
 void shca_qp_enter_error(struct shca_qp *qp, bool fatal)
 {
-	/* What was executed before, and waits for a reply, is acknowledged. */
+	/* Send an acknowledgement that waits for a reply. */
 	if (READ_ONCE(qp->reply.due))
 		shca_rq_flush_acks(qp);
 	spin_lock_bh(&qp->sq.lock);
 	spin_lock(&qp->rq.lock);
-	/* Unless it was reset since the side failed. */
+	/* The QP may have been reset since the side failed. */
 	if (qp->rq.resp.state == SHCA_SIDE_ERR)
 		shca_qp_set_error_locked(qp);
 	else if (qp->sq.req.state == SHCA_SIDE_ERR)

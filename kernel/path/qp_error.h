@@ -6,17 +6,16 @@
 #include "../queue/qp.h"
 
 /*
- * One side of the QP has failed: the QP goes to error. Flushing happens in softirq, in batches.
- * @fatal:	the send side did, and not by a request: the whole QP even if it
- *		is an unreliable one
+ * A side has failed: move the QP to the error state. Softirq flushes it, in batches.
+ * @fatal:	the queue itself failed, not a request: the whole QP fails, also an unreliable one
  * Context: softirq or process; no lock of the QP held.
  */
 void shca_qp_enter_error(struct shca_qp *qp, bool fatal);
 
-/* Release both locks; what was lost meanwhile is freed without them. */
+/* Release both locks, and then free the packets in qp->lost. */
 void shca_qp_unlock(struct shca_qp *qp);
 
-/* The QP goes to error, for any reason; both locks held. */
+/* Move the QP to the error state, for any reason. Context: both locks held. */
 void shca_qp_set_error_locked(struct shca_qp *qp);
 
 #endif

@@ -5,20 +5,20 @@
 #include "../queue/qp.h"
 
 /*
- * A reply that takes longer is none. The peer looks for a lost answer after 500 us and
- * twice the time that answers take. An answer that leaves with a reply takes as long as
- * the reply. So one may wait for this and the time of a reply.
+ * A later message is no reply. The peer's tail loss probe leaves after 500 us and two round
+ * trips. Acknowledgements that leave with replies make a round trip as long as a reply takes,
+ * so one may wait for this time and that of a reply.
  */
 #define SHCA_REPLY_MOST_NS	450000
-/* A reply is awaited for so many times what one takes, and a little more. */
+/* An acknowledgement waits this many times the average time of a reply, and a bit longer. */
 #define SHCA_REPLY_TURNS	4
 #define SHCA_REPLY_LEAST_NS	20000
-/* Replies after which one is likely, at first and at most. */
+/* Replies in a row after which the next is likely, at first and at most. */
 #define SHCA_REPLY_WANTS	16
 #define SHCA_REPLY_WANTS_MOST	8192
-/* So many times more than were wanted: the one that did not come was an exception. */
+/* After this many times shca_reply.wants replies, one that does not come is an exception. */
 #define SHCA_REPLY_TRUSTED	16
-/* One part in so many of the average is the last reply. */
+/* Weight of the last reply in the average: one in this many. */
 #define SHCA_REPLY_SHARE	8
 
 void shca_reply_init(struct shca_reply *reply)
@@ -40,7 +40,7 @@ u64 __shca_reply_until(struct shca_qp *qp, u64 now)
 	WRITE_ONCE(reply->answered, now);
 	if (!shca_reply_is_likely(reply) || qp->state != IB_QPS_RTS)
 		return 0;
-	/* One that waits already, for an earlier request, is part of this one. */
+	/* An acknowledgement that waits already acknowledges this request, too. */
 	return reply->due ?: now + min_t(u64, turn * SHCA_REPLY_TURNS + SHCA_REPLY_LEAST_NS,
 					 turn + SHCA_REPLY_MOST_NS);
 }
@@ -50,7 +50,7 @@ void shca_reply_missed(struct shca_qp *qp)
 	struct shca_reply *reply = &qp->reply;
 
 	lockdep_assert_held(&qp->rq.lock);
-	/* (else it has waited for the queue below, or for its rate) */
+	/* Otherwise the wait was for the queue below, or for a rate. */
 	if (!shca_reply_is_likely(reply) || !shca_resp_owes_ack(&qp->rq.resp))
 		return;
 	if (READ_ONCE(reply->replies) < reply->wants * SHCA_REPLY_TRUSTED)
@@ -82,7 +82,7 @@ bool __shca_reply_take(struct shca_qp *qp, u64 now, struct shca_pkt *pkt)
 	bool taken;
 
 	lockdep_assert_held(&qp->sq.lock);
-	/* It is held by the receive side, which may be about to send what waits. */
+	/* If the receive side holds its lock, it may be about to send the acknowledgement. */
 	if (!spin_trylock(&qp->rq.lock))
 		return false;
 	taken = reply->due && shca_resp_owes_ack(resp) &&

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The receive side: requests of the peer through the responder, its responses
- * to the wire, receive requests from the ring, and their flushing.
+ * The receive side: requests of the peer through the responder, responses to the wire, receive
+ * requests from the ring, and their flushing.
  *
  * Timer: shca_rq.side.timer, for a full queue below, for the static rate, and for an
- * acknowledgement that waits for a reply (reply.h).  shca_rq_wait() arms it for
- * shca_reply.due, and shca_rq_timer() lets the responder go on then.  Softirq.
+ * acknowledgement that waits for a reply (reply.h). shca_rq_wait() arms it for shca_reply.due,
+ * and shca_rq_timer() lets the responder go on then. Softirq.
  */
 #include "rq.h"
 
@@ -29,17 +29,14 @@
 #include "side.h"
 #include "sq.h"
 
-/* Requests flushed per hold of the lock. */
+/* Receive requests flushed in one critical section. */
 #define SHCA_FLUSH_BUDGET	32
-/* Packets that have waited, likewise. */
+/* Packets of the backlog processed in one critical section. */
 #define SHCA_BACKLOG_BUDGET	64
 
 /* ---- responses ----------------------------------------------------------- */
 
-/*
- * The SRQ's number tells whose completion it is: the request may have been
- * taken from it a while ago.  One that has gone completes nothing.
- */
+/* Post to the CQ of the SRQ by number: it may have been destroyed, and then nothing completes. */
 static bool shca_rq_post_xrc(struct shca_qp *qp, const struct shca_wc *wc)
 {
 	struct shca_xrc_target *target;
@@ -58,7 +55,7 @@ bool shca_rq_complete(struct shca_qp *qp, const struct shca_wc *wc)
 {
 	bool ok;
 
-	/* A receive says that all before it is in memory (IBTA o9-20). */
+	/* A receive completion says that all earlier data is in memory (IBTA o9-20). */
 	if (static_branch_unlikely(&shca_manners_on) && qp->rq.delayed)
 		shca_delayed_place(qp->rq.delayed);
 	ok = qp->type == IB_QPT_XRC_TGT ?
@@ -74,7 +71,7 @@ bool shca_rq_complete(struct shca_qp *qp, const struct shca_wc *wc)
 	return false;
 }
 
-/* Continue then. A timer that comes too early is armed again: most never have to be. */
+/* Let the responder continue at @at. The timer is never postponed: shca_rq_timer() re-arms it. */
 static void shca_rq_wait(struct shca_qp *qp, u64 at)
 {
 	struct hrtimer *timer = &qp->rq.side.timer;
@@ -123,10 +120,7 @@ void shca_rq_refused(struct shca_qp *qp, const struct shca_pkt *pkt,
 				 shca_mem_verr(status));
 }
 
-/*
- * The responder resumes at @pkt: a bit later, when the queue below is full; when its
- * memory is there, by shca_rq_kick().
- */
+/* The responder resumes at @pkt: after a delay (full queue below), or by shca_rq_resume(). */
 static void shca_rq_failed(struct shca_qp *qp, const struct shca_batch *batch,
 			   const struct shca_pkt *pkt,
 			   enum shca_mem_status status,
@@ -157,7 +151,7 @@ static bool shca_rq_next(struct shca_qp *qp, u32 max_run, u64 now,
 
 static const struct shca_side_ops shca_rq_ops;
 
-/* Transmit what the responder owes. Return: whether the budget ended it. */
+/* Transmit owed responses. Return: whether the budget is used up. */
 static bool shca_rq_respond(struct shca_qp *qp, u64 now,
 			    struct shca_side_pending *pending)
 {
@@ -168,7 +162,7 @@ static bool shca_rq_respond(struct shca_qp *qp, u64 now,
 	WRITE_ONCE(qp->reply.due, 0);
 	more = shca_side_transmit(qp, &qp->rq.side, &shca_rq_ops, now, pending);
 	at = shca_resp_deadline(&qp->rq.resp);
-	/* (one that has passed was not looked at: the queue below was full before, and told when) */
+	/* If @at has passed, a full queue below stopped transmission first, and has set a time. */
 	if (unlikely(at > now))
 		shca_rq_wait(qp, at);
 	return more;
@@ -195,7 +189,7 @@ enum shca_verdict shca_rq_accept(struct shca_qp *qp, const struct shca_pkt *pkt,
 	enum shca_verdict verdict;
 
 	lockdep_assert_held(&qp->rq.lock);
-	/* A work queue takes from QPs of any type what they have let through. */
+	/* A work queue accepts any packet that its RSS QPs have passed. */
 	if (unlikely(qp->wq)) {
 		const struct shca_resp_attr attr = {
 			.transport = pkt->opcode & SHCA_TRANSPORT_MASK,
@@ -221,7 +215,7 @@ enum shca_verdict shca_rq_accept(struct shca_qp *qp, const struct shca_pkt *pkt,
 	if (verdict == SHCA_RX_OK) {
 		qp->rq.side.route.heard = true;
 		shca_count_request(qp, pkt->opcode);
-	} else if (!out.has_wc) {	/* whose completion says more */
+	} else if (!out.has_wc) {	/* otherwise shca_rq_complete() records the error */
 		shca_rq_judged(qp, pkt, verdict, out.wc.vendor_err);
 	}
 	trace_shca_rx_verdict(qp->qpn, pkt, verdict);
@@ -233,15 +227,15 @@ static void shca_rq_later(struct shca_qp *qp, const struct shca_pkt *pkt,
 {
 	struct shca_rq *rq = &qp->rq;
 
-	/* Only the code that sends the answers comes back to it: shca_rq_finish(). */
+	/* A request that waits for an answer to leave continues by shca_rq_finish(). */
 	rq->behind = verdict == SHCA_RX_BUSY;
-	/* One that waited behind another has not been refused yet. */
+	/* A packet that waited behind another one has not drawn an RNR NAK yet. */
 	if (!rq->behind &&
 	    (!again || !shca_resp_said_not_yet(&rq->resp, pkt->psn)))
 		shca_resp_not_yet(&rq->resp, pkt->psn);
 }
 
-/* Others wait already. Return: whether @pkt, too, has to. */
+/* The backlog is not empty. Return: whether @pkt must join it. */
 static bool shca_rq_must_wait(struct shca_qp *qp, const struct shca_pkt *pkt,
 			      u64 now, struct shca_side_pending *pending)
 {
@@ -251,7 +245,7 @@ static bool shca_rq_must_wait(struct shca_qp *qp, const struct shca_pkt *pkt,
 	if (!shca_qp_is_reliable(qp) ||
 	    shca_psn_diff(pkt->psn, shca_pkt_queue_last(backlog)->psn) > 0)
 		return true;
-	/* It is in the backlog or executed: the peer has sent it again, or probes. */
+	/* @pkt is in the backlog or was executed: a retransmission, or an ACK probe. */
 	behind = shca_psn_diff(pkt->psn, shca_pkt_queue_first(backlog)->psn);
 	if (!behind)
 		shca_resp_not_yet(&qp->rq.resp, pkt->psn);
@@ -327,10 +321,7 @@ static const struct shca_side_ops shca_rq_ops = {
 	.missing = shca_rq_missing,
 };
 
-/*
- * The first request has come. If it has another PSN than rq_psn, that is told until one with
- * rq_psn comes, for a process that watches itself for wrong use (SOFTHCA_LINT).
- */
+/* For SOFTHCA_LINT: report a first PSN other than rq_psn, until a request with rq_psn comes. */
 static noinline void shca_rq_established(struct shca_qp *qp, struct shca_side_pending *pending)
 {
 	const struct shca_resp *resp = &qp->rq.resp;
@@ -338,7 +329,7 @@ static noinline void shca_rq_established(struct shca_qp *qp, struct shca_side_pe
 	if (pending->events & SHCA_EV_PSN)
 		WRITE_ONCE(qp->status->first_psn,
 			   resp->comm_est ? 0 : resp->first_psn | SHCA_QPS_FIRST_PSN);
-	/* The specification has the event between RTR and RTS only. */
+	/* The specification has the event in RTR only. */
 	if (qp->state != IB_QPS_RTR)
 		pending->events &= ~SHCA_EV_COMM_EST;
 }
@@ -391,7 +382,7 @@ void shca_rq_flush_acks(struct shca_qp *qp)
 	struct shca_side_pending pending = {};
 
 	spin_lock_bh(&qp->rq.lock);
-	/* One packet without payload: there are no pending events. */
+	/* An acknowledgement reads no memory: there are no pending events. */
 	if (shca_resp_flush_acks(&qp->rq.resp))
 		shca_rq_respond(qp, ktime_get_ns(), &pending);
 	spin_unlock_bh(&qp->rq.lock);
@@ -399,7 +390,7 @@ void shca_rq_flush_acks(struct shca_qp *qp)
 
 /* ---- flushing and continuing --------------------------------------------- */
 
-/* Return: whether the budget ended it. */
+/* Return: whether the budget is used up. */
 static bool shca_rq_flush(struct shca_qp *qp)
 {
 	struct shca_rq *rq = &qp->rq;
@@ -412,7 +403,7 @@ static bool shca_rq_flush(struct shca_qp *qp)
 	if (shca_resp_flush(&rq->resp, &wc))
 		shca_rq_complete(qp, &wc);
 	if (!rq->ring.entries)
-		return false;	/* what is posted elsewhere is not this QP's */
+		return false;	/* an SRQ's receive requests are not this QP's */
 	for (i = 0; i < SHCA_FLUSH_BUDGET; i++) {
 		status = shca_rq_fetch(&rq->side.mem, &wr);
 		if (status == SHCA_RECV_EMPTY)
@@ -436,7 +427,7 @@ void shca_rq_flush_all(struct shca_qp *qp)
 	u32 rounds = qp->rq.ring.entries / SHCA_FLUSH_BUDGET + 1;
 	bool more = true;
 
-	/* The number of rounds is bounded: a process may go on posting. */
+	/* Bounded, because a process may go on posting. */
 	while (more && rounds--) {
 		spin_lock_bh(&qp->rq.lock);
 		more = shca_rq_flush(qp);
@@ -468,9 +459,7 @@ SHCA_BH_HANDLER(shca_rq_continue)
 	if (more)
 		shca_rq_queue(qp);
 	shca_rq_finish(qp, &pending);
-	/* In error it takes nothing from the SRQ any more (IBTA 11.6.3.2), nor, as
-	 * a responder of XRC, from any of its domain.
-	 */
+	/* The QP takes nothing from its SRQ or XRC domain any more (IBTA 11.6.3.2). */
 	if ((rq->srq || qp->type == IB_QPT_XRC_TGT) &&
 	    qp->state == IB_QPS_ERR && !rq->last_wqe) {
 		rq->last_wqe = true;
@@ -505,7 +494,7 @@ void shca_rq_kick(struct shca_qp *qp)
 	spin_unlock_bh(&qp->rq.lock);
 }
 
-/* Memory that the side has asked for is there, or cannot be had. */
+/* The memory that this side waits for was fetched, or cannot be had. */
 static void shca_rq_resume(struct shca_qp *qp)
 {
 	struct shca_qp *peer = NULL;
@@ -518,7 +507,7 @@ static void shca_rq_resume(struct shca_qp *qp)
 	qpn = qp->rq.resp.attr.dqpn;
 	spin_unlock_bh(&qp->rq.lock);
 	shca_rq_kick(qp);
-	/* A QP of another namespace, or of a later life, may be found: no harm. */
+	/* This may find another QP: a new one, or one of another namespace. No harm. */
 	if (far)
 		peer = shca_net_find_qp(qp->dev->snet, qpn);
 	if (!peer)
@@ -541,9 +530,7 @@ int shca_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 		return -EINVAL;
 	}
 	err = shca_recv_ring_post(&rq->ring, &rq->post_lock, wr, bad_wr);
-	/* Pairs with shca_qp_set_error_locked(): the flag set before it looks at
-	 * rq_prod, rq_prod stored before we look at the flag (litmus: rq-flags).
-	 */
+	/* rq_prod before the flag: pairs with shca_qp_set_error_locked() (litmus: rq-flags). */
 	smp_mb();
 	if (READ_ONCE(qp->status->flags) & SHCA_QPS_ERR)
 		shca_bh_schedule(&rq->side.bh);

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Receive side scaling.  Frames of RAW_PACKET come from verbs/flow.c, datagrams of UD
- * from rx.c.  The QP checks its own attributes (state, Q_Key).  The work queue does
- * the rest, and only its lock is taken.  So CPUs that receive for different work
- * queues do not contend.
+ * Receive side scaling. verbs/flow.c delivers frames of RAW_PACKET, rx.c datagrams of UD. The
+ * QP checks its own attributes (state, Q_Key). The work queue does the rest, and only its lock
+ * is taken, so CPUs that receive for different work queues do not contend.
  */
 #include "rss_rx.h"
 
@@ -18,7 +17,7 @@
 #include "rq.h"
 #include "rx.h"
 
-/* Both addresses of IPv6 and both ports. */
+/* Both IPv6 addresses and both ports. */
 #define SHCA_RSS_INPUT	(2 * 16 + 2 * 2)
 
 /* ---- hashing ------------------------------------------------------------------- */
@@ -79,16 +78,12 @@ struct shca_qp *shca_rss_select(const struct shca_rss *rss,
 
 /* ---- datagrams ------------------------------------------------------------------- */
 
-/*
- * A packet that races with a change of state or Q_Key may be judged by what was
- * before, as if it had come earlier.
- */
 static enum shca_verdict shca_rss_judge(struct shca_qp *qp,
 					const struct shca_pkt *pkt)
 {
 	if (READ_ONCE(qp->state) != IB_QPS_RTR)
 		return SHCA_RX_STATE;
-	/* A packet that races with modify_qp may be checked against either key. */
+	/* A packet that races with modify_qp may be checked against the old or the new key. */
 	return pkt->deth.qkey == data_race(qp->rq.resp.attr.qkey) ?
 	       SHCA_RX_OK : SHCA_RX_QKEY;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Receive side scaling: a QP without a receive queue of its own.  It spreads what
- * it receives over work queues, by a hash of the packet's addresses.
+ * Receive side scaling: a QP without a receive queue of its own spreads received packets over
+ * work queues, by a hash of their addresses.
  */
 #ifndef SHCA_RSS_RX_H
 #define SHCA_RSS_RX_H
@@ -16,10 +16,10 @@ struct shca_qp;
 struct shca_rss_flow;
 
 /**
- * struct shca_rss - how a QP spreads packets; fixed
+ * struct shca_rss - how a QP spreads packets; constant
  * @table:	work queues, a power of two of them; the RDMA core keeps them
  *		while the QP exists
- * @mask:	how many, less one
+ * @mask:	their number, less one
  * @fields:	as in struct shca_rx_hash
  * @key:	as in struct shca_rx_hash
  */
@@ -30,17 +30,11 @@ struct shca_rss {
 	u8 key[SHCA_RX_HASH_KEY_LEN];
 };
 
-/*
- * The receive side of the work queue that gets a packet.
- * Context: any; a reference to the QP that has @rss keeps it.
- */
+/* Return: the QP of a work queue for a packet. Context: any; @rss does not go meanwhile. */
 struct shca_qp *shca_rss_select(const struct shca_rss *rss,
 				const struct shca_rss_flow *flow);
 
-/*
- * @nr datagrams of one skb arrived for a UD QP with @qp->rss.
- * Context: softirq; a reference to @qp held.
- */
+/* Receive datagrams of one skb for a UD QP with @qp->rss. Context: softirq; @qp referenced. */
 void shca_rss_rx(struct shca_qp *qp, const struct shca_pkt *pkt,
 		 unsigned int nr);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Reception: check lengths, decode, find the QP, check that the packet is from
- * its peer and intact, hand it to the requester or the responder.  In softirq;
- * nothing sleeps, nothing is logged per packet: each refusal has a counter.
+ * Reception, in softirq: check lengths, decode, find the QP, check that the packet comes from
+ * its peer and is intact, hand it to requester or responder. Each refusal has a counter, and is
+ * not logged.
  */
 #include "rx.h"
 
@@ -31,33 +31,32 @@
 #include "rss_rx.h"
 #include "sq.h"
 
-/* Limits of a run that is handed on: descriptions of packets, bytes, packets. */
+/* Limits of what a side gets at once: descriptors, bytes, packets. */
 #define SHCA_RX_RUN		8
 #define SHCA_RX_RUN_BYTES	32768
 #define SHCA_RX_RUN_PKTS	128
-/* After this many bytes of requests they are answered while more are looked at. */
+/* After this many bytes of requests the responder answers, before the skb ends. */
 #define SHCA_RX_ANSWER	16384
 
 /**
- * struct shca_rx_walk - an skb on its way to QPs
- * @link:	which it came by
+ * struct shca_rx_walk - an skb whose packets are being received
+ * @link:	link that it came by
  * @snet:	where it arrived
  * @in:		the skb
- * @path:	what its lower headers say
- * @qp:		for which the packet before was, with a reference; or NULL
- * @path_ok:	that one may receive it (not QP0 and QP1, which are found by the address)
- * @vlan:	UD: of the address that it was sent to
- * @joins:	the next packet may be like the last of @run
- * @bth:	then: the BTH of that one, a copy
- * @bth_len:	then: its length, from BTH to ICRC
- * @nr:		descriptions of packets that have been checked, all for the same
- *		side of @qp
+ * @path:	fields of its lower headers
+ * @qp:		QP of the previous packet, with a reference; or NULL
+ * @path_ok:	@qp may receive it (not QP0 and QP1, which are found by the address)
+ * @vlan:	UD: VLAN of the destination address
+ * @joins:	the next packet may join the last descriptor of @run
+ * @bth:	with @joins: a copy of the BTH of the last packet
+ * @bth_len:	with @joins: length of that packet, from BTH to ICRC
+ * @nr:		descriptors of checked packets, all for the same side of @qp
  * @pkts:	packets that they stand for
- * @bytes:	of those, from BTH to ICRC
- * @run:	these descriptions, and behind them that of the packet being looked at
+ * @bytes:	bytes of these packets, from BTH to ICRC
+ * @run:	these descriptors, and behind them that of the packet being checked
  * @response:	that side is the send side
- * @unanswered:	bytes of requests that it took since it last answered
- * @owes:	it has taken requests, and answers at the end
+ * @unanswered:	bytes of requests since the responder last answered
+ * @owes:	the responder has taken requests, and answers at the end
  */
 struct shca_rx_walk {
 	const struct shca_link_ops *link;
@@ -82,14 +81,13 @@ struct shca_rx_walk {
 /**
  * struct shca_rx_seg - one packet of an skb
  * @idx:	its number in a batch
- * @off:	of its BTH, from skb->data
- * @len:	from BTH to ICRC
- * @bth:	where it is; NULL: not in one piece of memory
+ * @off:	offset of its BTH, from skb->data
+ * @len:	length from BTH to ICRC
+ * @bth:	address of its BTH; NULL: the packet is not contiguous
  *
- * A sender on this machine may rewrite payload in pages at any time (splice()). So
- * no byte of a header is read there twice.  The ICRC and the payload are read after
- * the header has been copied, each on its own.  A payload that changes meanwhile is
- * one that its sender might have sent.
+ * A sender on this machine may rewrite payload in pages at any time (splice()). So each byte of
+ * a header is read once there, by a copy; then ICRC check and placement read the payload, each on
+ * its own. A payload that changes meanwhile is one that its sender might have sent.
  */
 struct shca_rx_seg {
 	unsigned int idx;
@@ -104,10 +102,7 @@ static bool shca_rx_icrc_ok(struct shca_rx_walk *rx, const struct shca_rx_seg *s
 			    rx->in.skb, seg->bth, seg->off, seg->len);
 }
 
-/*
- * Management is for each partition that the port is in (IBTA 10.9.8); that of the
- * subnet has none (10.9.2).
- */
+/* QP1 accepts each P_Key of the port (IBTA 10.9.8); QP0 has none (10.9.2). */
 static bool shca_pkey_ok(const struct shca_qp *qp, struct shca_pkt *pkt)
 {
 	int index;
@@ -135,7 +130,7 @@ static noinline void shca_rx_trace(const struct shca_rx_walk *rx,
 	}
 }
 
-/* What has been checked goes to its side of the QP; @last: no more follows. */
+/* Hand the checked packets to their side of the QP; @last: no more follow. */
 static void shca_rx_flush(struct shca_rx_walk *rx, bool last)
 {
 	unsigned int nr = rx->nr;
@@ -154,10 +149,9 @@ static void shca_rx_flush(struct shca_rx_walk *rx, bool last)
 		shca_rss_rx(rx->qp, rx->run, nr);
 	} else {
 		/*
-		 * An answer is a packet through the stack again.  So small messages
-		 * share one, which leaves when the last of them has been looked at
-		 * (shca_rx_turn()).  After SHCA_RX_ANSWER bytes the answer is not
-		 * delayed further.
+		 * An answer crosses the stack as a packet. Small messages share one, which
+		 * leaves after the last of them (shca_rx_turn()), or after SHCA_RX_ANSWER
+		 * bytes.
 		 */
 		rx->unanswered += rx->bytes;
 		rx->owes = !last && rx->unanswered < SHCA_RX_ANSWER;
@@ -169,7 +163,7 @@ static void shca_rx_flush(struct shca_rx_walk *rx, bool last)
 	rx->pkts = 0;
 }
 
-/* @pkt, at the end of the run, becomes its beginning. */
+/* Move @pkt from the end of the run to its beginning. */
 static struct shca_pkt *shca_rx_first(struct shca_rx_walk *rx,
 				      struct shca_pkt *pkt)
 {
@@ -178,7 +172,7 @@ static struct shca_pkt *shca_rx_first(struct shca_rx_walk *rx,
 	return rx->run;
 }
 
-/* What comes next is for @qp, whose reference is taken over. */
+/* Hand on what is left for the previous QP. @qp is next; its reference is taken over. */
 static __always_inline void shca_rx_turn(struct shca_rx_walk *rx, struct shca_qp *qp)
 {
 	shca_rx_flush(rx, true);
@@ -194,21 +188,21 @@ static __always_inline void shca_rx_turn(struct shca_rx_walk *rx, struct shca_qp
 }
 
 /*
- * From the peer of a connected QP, or to an address of the device.  The address
- * vector is written under both side locks before the QP can receive.  A packet that
- * races with modify may be judged by the old one, as if it came earlier.
+ * Is the packet from the peer of a connected QP, or to an address of the device? The address
+ * vector is written under both side locks before the QP can receive. A packet that races with
+ * modify_qp may be checked against the old one.
  */
 static bool shca_path_ok(struct shca_rx_walk *rx, u16 *vlan)
 {
 	struct shca_qp *qp = rx->qp;
 
 	if (qp->type == IB_QPT_RAW_PACKET)
-		return false;	/* its frames come by verbs/flow.c */
+		return false;	/* its frames come from verbs/flow.c */
 	/* QPs of all links share their numbers. */
 	if (unlikely(qp->link != rx->link))
 		return false;
 	if (qp->type == IB_QPT_GSI || qp->type == IB_QPT_SMI)
-		return true;	/* it was found by the address */
+		return true;	/* found by the address */
 	if (qp->type == IB_QPT_UD) {
 		/* All packets of an skb have one address. */
 		if (!rx->path_ok)
@@ -220,15 +214,15 @@ static bool shca_path_ok(struct shca_rx_walk *rx, u16 *vlan)
 	}
 	if (!rx->path_ok)
 		/*
-		 * Half an old vector, half a new one is no peer's: a lost packet.
-		 * That holds for what is compared. The link follows no pointer there.
+		 * A mixture of old and new vector is no peer's, so the packet is lost. The link
+		 * compares values there, and follows no pointer.
 		 */
 		rx->path_ok = data_race(qp->link->check(qp->dev, &qp->av,
 							rx->in.skb));
 	return rx->path_ok;
 }
 
-/* Not for the transport: a packet that its QP refuses, and why. */
+/* Count and trace a packet that is refused before the transport. */
 static void shca_rx_refuse(struct shca_qp *qp, const struct shca_pkt *pkt,
 			   enum shca_counter id)
 {
@@ -250,9 +244,8 @@ static bool shca_rx_is_of(const struct shca_qp *qp, const struct shca_pkt *pkt)
 }
 
 /*
- * By another path than the primary one. The peer may have migrated, and then the QP does,
- * too; so the packet must be one that is taken in every other respect.
- * Return: whether that has happened.
+ * The packet came by another path than the primary one. If it is valid in every other respect,
+ * the peer may have migrated, and the QP follows. Return: whether the QP has migrated.
  */
 static noinline bool shca_rx_migrates(struct shca_rx_walk *rx,
 				      const struct shca_rx_seg *seg,
@@ -265,10 +258,7 @@ static noinline bool shca_rx_migrates(struct shca_rx_walk *rx,
 	       shca_apm_follows(qp, rx->in.skb, pkt);
 }
 
-/*
- * The middle packets of a message differ in their PSN only, and so do all but the
- * first of a batch, as a rule.  They are checked one by one, and handed on as one.
- */
+/* Middle packets differ in their PSN only: each is checked, and they share a descriptor. */
 static void shca_rx_may_be_joined(struct shca_rx_walk *rx,
 				  const struct shca_rx_seg *seg,
 				  const u8 *bth, struct shca_pkt *pkt)
@@ -288,19 +278,19 @@ static void shca_rx_may_be_joined(struct shca_rx_walk *rx,
 }
 
 /*
- * @len bytes of a header into memory of our own; no more than SHCA_HDR_MAX.  The
- * barrier keeps the compiler from reading the original again instead of the copy.
+ * Copy @len bytes of a header, at most SHCA_HDR_MAX. The barrier keeps the compiler from
+ * reading the original again instead of the copy.
  */
 static __always_inline void shca_rx_copy(u8 *to, const u8 *from, u32 len)
 {
 	if (likely(len == SHCA_HDR_MAX))
-		memcpy(to, from, SHCA_HDR_MAX);	/* of constant length: inline */
+		memcpy(to, from, SHCA_HDR_MAX);	/* constant length: inline */
 	else
 		memcpy(to, from, len);
 	barrier_data(to);
 }
 
-/* Return: false: it is another one, or not intact. */
+/* Return: false: the packet does not follow the last one, or is not intact. */
 static bool shca_rx_joins(struct shca_rx_walk *rx, const struct shca_rx_seg *seg)
 {
 	u8 bth[SHCA_BTH_BYTES] __uninitialized;
@@ -327,7 +317,7 @@ static bool shca_rx_joins(struct shca_rx_walk *rx, const struct shca_rx_seg *seg
 	return true;
 }
 
-/* @hdr: its headers, where nobody else writes */
+/* @hdr: its headers, in memory that nobody else writes */
 static void shca_rx_deliver(struct shca_rx_walk *rx, const struct shca_rx_seg *seg,
 			    const u8 *hdr, struct shca_pkt *pkt)
 {
@@ -371,14 +361,14 @@ static void shca_rx_deliver(struct shca_rx_walk *rx, const struct shca_rx_seg *s
 
 /* ---- multicast ---------------------------------------------------------- */
 
-/* A packet for all QPs that are attached to a group. */
+/* A packet for all QPs of a group. */
 struct shca_rx_copies {
 	struct shca_rx_walk *rx;
 	struct shca_pkt *pkt;
 	u32 len;
 };
 
-/* Whoever does not take it does not keep others from it. */
+/* A member that refuses the packet does not keep the others from it. */
 static void shca_rx_to_member(struct shca_qp *qp, u16 vlan, void *arg)
 {
 	struct shca_rx_copies *copies = arg;
@@ -398,13 +388,13 @@ static void shca_rx_to_member(struct shca_qp *qp, u16 vlan, void *arg)
 		shca_rss_rx(qp, pkt, 1);
 	else
 		shca_rq_rx(qp, pkt, 1, true);
-	/* The region is of this QP's protection domain. */
+	/* The next member may have another protection domain. */
 	shca_mem_forget(&copies->rx->in.mr);
 }
 
 /*
- * A group is not looked up for packets that cannot be for one.
- * Return: whether anybody is attached to it.
+ * Deliver to the members of a group. Only an intact datagram causes the look-up.
+ * Return: whether the group has members.
  */
 static bool shca_rx_group(struct shca_rx_walk *rx, const struct shca_rx_seg *seg,
 			  struct shca_pkt *pkt)
@@ -432,7 +422,7 @@ void shca_rx_stray(const struct shca_link_ops *link, struct shca_net *snet,
 	shca_qp_put(qp);
 }
 
-/* Packets of a batch are for one QP, as a rule. */
+/* Packets of a batch are for one QP, as a rule, so the look-up is skipped. */
 static bool shca_rx_same_qp(const struct shca_rx_walk *rx,
 			    const struct shca_pkt *pkt)
 {
@@ -450,7 +440,6 @@ static struct shca_qp *shca_rx_find(struct shca_rx_walk *rx,
 	return shca_net_find_qp(rx->snet, pkt->dqpn);
 }
 
-/* One packet. */
 static void shca_rx_one(struct shca_rx_walk *rx, struct shca_rx_seg *seg)
 {
 	u32 avail = min_t(u32, seg->len, SHCA_HDR_MAX);
@@ -464,7 +453,7 @@ static void shca_rx_one(struct shca_rx_walk *rx, struct shca_rx_seg *seg)
 		return;
 	rx->joins = false;
 	pkt = &rx->run[rx->nr];
-	/* In the linear part nobody writes but us. */
+	/* Nobody else writes to the linear part. */
 	hdr = seg->bth;
 	if (!hdr) {
 		hdr = skb_header_pointer(rx->in.skb, seg->off, avail, buf);
@@ -510,9 +499,9 @@ static void shca_rx_one(struct shca_rx_walk *rx, struct shca_rx_seg *seg)
 /**
  * struct shca_rx_alone - one packet of an skb that is received on its own
  * @idx:	its number in a batch
- * @off:	of its BTH, from skb->data
- * @len:	from BTH to ICRC
- * @ce:	it is to be marked as having met congestion
+ * @off:	offset of its BTH, from skb->data
+ * @len:	length from BTH to ICRC
+ * @ce:		treat it as marked (CE)
  */
 struct shca_rx_alone {
 	unsigned int idx;
@@ -524,10 +513,7 @@ struct shca_rx_alone {
 static bool shca_rx_ask_faults(struct shca_rx_walk *rx,
 			    const struct shca_rx_seg *seg);
 
-/*
- * All packets of @skb, or @alone of them, into which no fault is injected any more; frees the
- * skb.
- */
+/* Receive all packets of @skb, or only @alone, past the rules of faults; frees @skb. */
 static void shca_rx_packets(const struct shca_link_ops *link,
 			    struct shca_net *snet, struct sk_buff *skb,
 			    u32 seg_len, const struct shca_rx_alone *alone)
@@ -555,7 +541,7 @@ static void shca_rx_packets(const struct shca_link_ops *link,
 		end = alone->off + alone->len;
 		rx.path.ecn_ce |= alone->ce;
 	}
-	do {	/* at least once, to count one that is empty */
+	do {	/* at least once, to count an empty one */
 		seg.len = min(seg_len, end - seg.off);
 		if (!shca_fault_is_any() || alone ||
 		    !shca_rx_ask_faults(&rx, &seg))
@@ -569,7 +555,7 @@ static void shca_rx_packets(const struct shca_link_ops *link,
 
 /* ---- faults ------------------------------------------------------------------ */
 
-/* One packet of @skb now; frees it. */
+/* Receive one packet of @skb now; frees @skb. */
 static void shca_rx_pass(struct shca_rx_walk *rx, struct sk_buff *skb,
 			 const struct shca_rx_seg *seg, bool ce)
 {
@@ -583,7 +569,7 @@ static void shca_rx_pass(struct shca_rx_walk *rx, struct sk_buff *skb,
 	shca_rx_packets(rx->link, rx->snet, skb, seg->len, &alone);
 }
 
-/* One that has waited; frees @held. Context: softirq, under RCU. */
+/* Receive a packet that has waited; frees @held. Context: softirq or bottom halves off. */
 static void shca_rx_again(struct shca_held *held)
 {
 	const struct shca_rx_alone alone = {
@@ -593,7 +579,7 @@ static void shca_rx_again(struct shca_held *held)
 	};
 
 	held->dev->link->keep(held->dev, held->skb, false);
-	/* The address of a datagram may be one of its netdev only. */
+	/* The address of a datagram may be one of this netdev only. */
 	rcu_read_lock();
 	held->skb->dev = dev_get_by_index_rcu(held->dev->snet->net,
 					      held->ifindex);
@@ -603,7 +589,7 @@ static void shca_rx_again(struct shca_held *held)
 	kfree(held);
 }
 
-/* The packet waits; a clone keeps the batch that it is part of. */
+/* Delay a packet: a clone keeps its batch. */
 static void shca_rx_hold(struct shca_rx_walk *rx, const struct shca_rx_seg *seg,
 			 struct shca_qp *qp, const struct shca_fault_hit *hit)
 {
@@ -616,7 +602,7 @@ static void shca_rx_hold(struct shca_rx_walk *rx, const struct shca_rx_seg *seg,
 		kfree_skb(skb);
 		return;
 	}
-	/* It may outlive its netdev, and the route it has come by. */
+	/* The packet may outlive its netdev and its route. */
 	skb_dst_drop(skb);
 	nf_reset_ct(skb);
 	held->ifindex = skb->dev ? skb->dev->ifindex : 0;
@@ -652,7 +638,7 @@ static void shca_rx_inject(struct shca_rx_walk *rx, const struct shca_rx_seg *se
 		shca_rx_pass(rx, skb_get(skb), seg, true);
 		return;
 	default:
-		/* Others may read the bytes: a capture, or their sender. */
+		/* Copy, as others may read these bytes: a capture, or their sender. */
 		skb = skb_copy(skb, GFP_ATOMIC | __GFP_NOWARN);
 		if (!skb)
 			return;
@@ -664,9 +650,9 @@ static void shca_rx_inject(struct shca_rx_walk *rx, const struct shca_rx_seg *se
 }
 
 /*
- * One packet, where some device has rules. Those of a device with rules for what
- * arrives are received one by one.
- * Return: whether that has been done.
+ * Ask the rules about a packet. A device with rules about received packets takes them one by
+ * one.
+ * Return: whether the packet was dealt with.
  */
 static noinline bool shca_rx_ask_faults(struct shca_rx_walk *rx,
 				     const struct shca_rx_seg *seg)
@@ -684,12 +670,12 @@ static noinline bool shca_rx_ask_faults(struct shca_rx_walk *rx,
 		qp = shca_rx_find(rx, &pkt);
 	if (!qp)
 		return false;
-	/* QPs of all links share their numbers; shca_path_ok() refuses this packet. */
+	/* shca_path_ok() refuses packets that came by another link. */
 	if (qp->link != rx->link || !shca_fault_is_on(qp->dev, BIT(SHCA_FAULT_RX))) {
 		shca_qp_put(qp);
 		return false;
 	}
-	/* What came before it was there first. */
+	/* Earlier packets come first. */
 	shca_rx_turn(rx, NULL);
 	rx->joins = false;
 	if (shca_fault_packet(qp, SHCA_FAULT_RX, &pkt, &hit)) {

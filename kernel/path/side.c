@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* What both sides of a QP share and no packet waits for: see side.h. */
+/* What both sides of a QP share outside of the data path: see side.h. */
 #include "side.h"
 
 #include "../queue/cq.h"
 #include "../queue/qp_event.h"
 #include "qp_error.h"
 
-/* A consumer that hears that all is done finds all completions. */
+/* Completions are visible before the event that the QP is drained. */
 static void shca_side_show(struct shca_qp *qp)
 {
 	if (qp->rq.cq)
@@ -57,7 +57,7 @@ void shca_side_purge(struct shca_side *side, struct list_head *lost)
 
 void shca_side_stop(struct shca_side *side)
 {
-	/* @dead is set: none is started again once cancelled. */
+	/* @dead is set, so nothing that is cancelled is started again. */
 	shca_mem_ctx_stop(&side->mem);
 	hrtimer_cancel(&side->timer);
 	shca_bh_cancel(&side->bh);

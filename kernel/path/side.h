@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * What both sides of a QP do in the same way.  They send packets.  They take received
- * packets, which may have to wait.  They continue in softirq when a budget is used up.
- * They report events and failures once the lock is released.  A struct shca_side_ops
- * says where the sides differ; sq.c and rq.c have one each.
- *
- * The functions are inline, and the operations of a side are constants of its file.
- * So the compiler calls them directly: this costs what two copies would.
+ * What both sides of a QP do in the same way. They send packets, and take received packets,
+ * which may have to wait. They continue in softirq when a budget is used up, and report events
+ * and failures once the lock is released. struct shca_side_ops has the differences; sq.c and
+ * rq.c have one each. The functions are inline, and the operations of a side are constants of
+ * its file, so the compiler calls them directly.
  */
 #ifndef SHCA_SIDE_H
 #define SHCA_SIDE_H
@@ -24,7 +22,7 @@
 #define SHCA_EV_PATH_MIG	(1u << 18)
 
 /**
- * struct shca_side_pending - what the outside must be told once the lock is released
+ * struct shca_side_pending - pending events: reported once the lock is released
  * @events:	SHCA_EV_*
  * @failed:	the QP must enter the error state
  */
@@ -34,23 +32,22 @@ struct shca_side_pending {
 };
 
 /**
- * struct shca_side_ops - a side, for the functions below; all with its lock held
- * @next:	the next packet to send, of @max_run PSNs at most; false: none now
- * @failed:	@pkt, where sending resumes, could not leave: SHCA_MEM_RETRY: now
- * @accept:	a packet from the wire to the core
- * @takes_run:	would the core take @pkt, which stands for several?
+ * struct shca_side_ops - operations of a side; all with its lock held
+ * @next:	get the next packet to send, of @max_run PSNs at most; false: none now
+ * @failed:	sending stops at @pkt, which could not leave; SHCA_MEM_RETRY: not now
+ * @accept:	give a packet from the wire to the core
+ * @takes_run:	would the core take @pkt, which stands for several packets?
  * @take_run:	shca_side_take_run() of this side, and not inline
- * @later:	the core wants @pkt again later; @again: it has waited.  NULL: that is
- *		nothing to the side
- * @must_wait:	others wait: must @pkt, too?  NULL: always
+ * @later:	the core wants @pkt again later; @again: it was in the backlog. NULL: no-op
+ * @must_wait:	the backlog is not empty: must @pkt join it? NULL: always
  * @queue:	shca_side_queue_ooo() of this side, and not inline; NULL: a packet that is out
  *		of order is lost
- * @ahead:	the verdict of such a packet
- * @may_queue:	may it be kept?
- * @expected:	the PSN that is due next
- * @asked:	does a packet ask what is missing?  As shca_resp_is_asked(); NULL: none does
- * @missing:	all before @psn is missing.  @cause is of the packet that came, and it asks
- *		for an answer: @asks
+ * @ahead:	verdict of such a packet
+ * @may_queue:	may it join the out-of-order queue?
+ * @expected:	PSN that is due next
+ * @asked:	does a packet ask what is missing, as shca_resp_is_asked()? NULL: none does
+ * @missing:	report that all before @psn is missing. The packet at PSN @cause has
+ *		triggered it, and asks for an answer: @asks
  */
 struct shca_side_ops {
 	bool (*next)(struct shca_qp *qp, u32 max_run, u64 now,
@@ -83,7 +80,7 @@ struct shca_side_ops {
 
 /* ---- to the wire --------------------------------------------------------- */
 
-/* What a packet of QP1 carries. */
+/* P_Key of a packet of QP1. */
 static inline u16 shca_side_pkey(const struct shca_qp *qp,
 				 const struct shca_pkt *pkt)
 {
@@ -93,9 +90,9 @@ static inline u16 shca_side_pkey(const struct shca_qp *qp,
 }
 
 /*
- * Send what the side has to send.
+ * Send the packets that are due.
  * Context: softirq or bottom halves off, the side's lock held.
- * Return: whether the budget ended it.
+ * Return: whether the budget is used up.
  */
 static __always_inline bool
 shca_side_transmit(struct shca_qp *qp, struct shca_side *side,
@@ -126,7 +123,7 @@ shca_side_transmit(struct shca_qp *qp, struct shca_side *side,
 		if (wait)
 			break;
 	}
-	/* What was built before the packet that has to wait leaves. */
+	/* Packets built before the one that has to wait leave. */
 	status = shca_tx_end(&batch, &failed);
 	if (status != SHCA_MEM_OK) {
 		ops->failed(qp, &batch, failed, status, pending);
@@ -135,7 +132,7 @@ shca_side_transmit(struct shca_qp *qp, struct shca_side *side,
 	return !wait && (!budget || batch.handed >= SHCA_TX_SKBS);
 }
 
-/* The rest is for the continuation, on this CPU. Context: the side's lock held. */
+/* Leave the rest to the continuation, on this CPU. Context: the side's lock held. */
 static inline void shca_side_queue(struct shca_qp *qp, struct shca_side *side)
 {
 	if (qp->dead)
@@ -147,8 +144,8 @@ static inline void shca_side_queue(struct shca_qp *qp, struct shca_side *side)
 /* ---- from the wire ------------------------------------------------------- */
 
 /*
- * Would nobody come back to a packet with this @verdict? There was no memory to ask
- * for that of the packet (shca_mem_ctx.starved, which is of the last access).
+ * Would nothing resume a packet with this @verdict? There was no memory to request the fetch of
+ * its pages (shca_mem_ctx.starved, of the last access).
  */
 static inline bool shca_side_is_starved(const struct shca_side *side,
 					enum shca_verdict verdict)
@@ -157,9 +154,8 @@ static inline bool shca_side_is_starved(const struct shca_side *side,
 }
 
 /*
- * A packet from the wire; it waits for memory that is not present, or for an answer
- * to leave.  (Inline where it is called twice: most are small, and go the way of
- * those.)
+ * Process a received packet. It joins the backlog if its memory is not present, or if an answer
+ * has to leave first. Inline where it is called twice, as most packets are small and come here.
  */
 static __always_inline void
 shca_side_take(struct shca_qp *qp, struct shca_side *side,
@@ -186,10 +182,7 @@ shca_side_take(struct shca_qp *qp, struct shca_side *side,
 		shca_count(qp, RX_BACKLOG);
 }
 
-/*
- * Packets that differ in their PSN only; as one, where all of them are as expected and their
- * memory is there.
- */
+/* Process packets that differ in their PSN only: as one if all are expected and have memory. */
 static __always_inline void
 shca_side_take_run(struct shca_qp *qp, struct shca_side *side,
 		   const struct shca_side_ops *ops, const struct shca_pkt *pkt,
@@ -210,7 +203,7 @@ shca_side_take_run(struct shca_qp *qp, struct shca_side *side,
 	}
 }
 
-/* @nr packets from the wire. Context: softirq, the side's lock held. */
+/* Process @nr packets from the wire. Context: softirq, the side's lock held. */
 static __always_inline void
 shca_side_take_all(struct shca_qp *qp, struct shca_side *side,
 		   const struct shca_side_ops *ops, const struct shca_pkt *pkt,
@@ -224,10 +217,10 @@ shca_side_take_all(struct shca_qp *qp, struct shca_side *side,
 	}
 }
 
-/* Packets that were out of order and are fed in a hold of the lock. */
+/* Packets of the out-of-order queue that are fed in one critical section. */
 #define SHCA_FEED_BUDGET	256
 
-/* A packet that is out of order is kept, if it may be. Return: false: there is no room. */
+/* Queue a packet that is out of order, if it may be. Return: false: there is no room. */
 static __always_inline bool
 shca_side_add_ooo(struct shca_qp *qp, struct shca_side *side,
 	       const struct shca_side_ops *ops, const struct shca_pkt *pkt,
@@ -241,9 +234,10 @@ shca_side_add_ooo(struct shca_qp *qp, struct shca_side *side,
 }
 
 /*
- * Keep packets that are out of order, and feed them in order. After SHCA_FEED_BUDGET packets
- * the rest is for the continuation (shca_side.feeds), and what comes until then joins it.
- * @pkt:	was fed with this @verdict, and joins them if it is out of order
+ * Queue a packet that is out of order, feed those that are due, and report what is missing.
+ * After SHCA_FEED_BUDGET packets the continuation feeds the rest (shca_side.feeds), and packets
+ * only join the queue until then.
+ * @pkt:	was fed with this @verdict, and joins the queue if it is out of order
  * Context: softirq or bottom halves off, the side's lock held.
  */
 static __always_inline void
@@ -261,7 +255,7 @@ shca_side_queue_ooo(struct shca_qp *qp, struct shca_side *side,
 	u32 psn = pkt->psn;
 	s32 ahead;
 
-	/* (the peer sends on as far as it is told that packets have come) */
+	/* No room: the cause is the last queued packet, so that the peer does not send on. */
 	if (is_ahead && unlikely(!shca_side_add_ooo(qp, side, ops, pkt, now)) &&
 	    side->ooo.nr)
 		cause = shca_pkt_queue_last(&side->ooo)->psn;
@@ -274,7 +268,7 @@ shca_side_queue_ooo(struct shca_qp *qp, struct shca_side *side,
 		side->feeds = !budget--;
 		if (side->feeds)
 			return;
-		/* (what is behind came again meanwhile) */
+		/* Otherwise it was executed meanwhile, as a retransmission. */
 		if (!ahead) {
 			verdict = ops->accept(qp, next, now, pending);
 			if (shca_rx_is_later(verdict)) {
@@ -291,17 +285,16 @@ shca_side_queue_ooo(struct shca_qp *qp, struct shca_side *side,
 		return;
 	if (next)
 		psn = next->psn;
-	else if (!is_ahead)	/* (one that could not be kept tells as much) */
+	else if (!is_ahead)	/* without room, @pkt still shows a gap */
 		psn = ops->expected(qp);
 	ops->missing(qp, psn, cause, asks, now);
 }
 
 /*
- * Packets that have waited, @budget of them at most; then those that were out of order
- * (shca_side_queue_ooo()). One to which nobody would come back is lost, as if it had not been
- * in the backlog.
+ * Process the backlog, at most @budget packets; then the out-of-order queue
+ * (shca_side_queue_ooo()). A packet that nothing would resume is lost.
  * Context: softirq or bottom halves off, the side's lock held.
- * Return: whether the budget ended it.
+ * Return: whether the budget is used up.
  */
 static __always_inline bool
 shca_side_run_backlog(struct shca_qp *qp, struct shca_side *side,
@@ -332,12 +325,11 @@ shca_side_run_backlog(struct shca_qp *qp, struct shca_side *side,
 	return !budget;
 }
 
-/* ---- the end of a hold of the lock --------------------------------------- */
+/* ---- the end of a critical section --------------------------------------- */
 
 /*
- * The side has failed, and no completion can tell. Told once: what is flushed after that does
- * not fit either.
- * Context: the side's lock held.
+ * The side has failed without a completion: QP_FATAL is due. Only once, as what is flushed
+ * after that does not fit into the CQ either. Context: the side's lock held.
  */
 static inline void shca_side_fatal(const struct shca_qp *qp,
 				   struct shca_side *side)
@@ -347,8 +339,8 @@ static inline void shca_side_fatal(const struct shca_qp *qp,
 }
 
 /*
- * The last of these in a hold of the lock.
- * @failed:	the core has failed, and the QP does not know it yet
+ * Last call in a critical section.
+ * @failed:	the core has failed, and the QP is not in the error state yet
  */
 static __always_inline void shca_side_finish(struct shca_side *side,
 					     bool failed,
@@ -363,10 +355,10 @@ static __always_inline void shca_side_finish(struct shca_side *side,
 		pending->failed = true;
 }
 
-/* The rest of shca_side_report(). */
+/* Out-of-line part of shca_side_report(). */
 void shca_side_tell(struct shca_qp *qp, const struct shca_side_pending *pending);
 
-/* Tell what was collected; without any lock of a QP. */
+/* Report pending events. Context: no lock of a QP held. */
 static inline void shca_side_report(struct shca_qp *qp,
 				    const struct shca_side_pending *pending)
 {
@@ -377,15 +369,15 @@ static inline void shca_side_report(struct shca_qp *qp,
 /* ---- lifetime ------------------------------------------------------------ */
 
 /*
- * Set up all but the timer and the continuation, which the side sets.
- * @resume:	memory that was waited for is there, or cannot be had; context process,
- *		no lock; the QP may be dead
+ * Set up all but timer and continuation, which the side sets.
+ * @resume:	memory that the side waits for was fetched, or cannot be had; context process,
+ *		no lock of a QP; the QP may be dead
  */
 void shca_side_init(struct shca_side *side, struct shca_qp *qp,
 		    void (*resume)(struct shca_qp *qp));
-/* Move packets that wait or are kept to @lost; the side's lock held. */
+/* Move the packets of both queues to @lost; the side's lock held. */
 void shca_side_purge(struct shca_side *side, struct list_head *lost);
-/* There is no timer and no continuation any more; the QP is dead. */
+/* Cancel timer and continuation of a dead QP. Context: may sleep. */
 void shca_side_stop(struct shca_side *side);
 
 #endif

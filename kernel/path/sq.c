@@ -2,20 +2,18 @@
 /*
  * The send side.
  *
- * A request is fetched from the ring once, by a bounded copy into the private ring
- * of the requester.  After that only the private copy counts.  Inline data stays in
- * its slot, which the process may not reuse before the request has retired; if it
- * does, it sends what it wrote.
+ * shca_sq_fetch() copies a request from the ring once, bounded, into the private ring of the
+ * requester. After that only the private copy counts. Inline data stays in its slot: a process
+ * that rewrites it before the request has retired sends what it wrote.
  *
- * Every event (doorbell, response, timer) ends in shca_sq_run(): fetch, transmit,
- * complete, arm the timer.
+ * Every event (doorbell, response, timer) ends in shca_sq_step() and shca_sq_arm(): fetch,
+ * transmit, complete, arm the timer.
  *
- * Timer: shca_sq.timer, one of a QP.  It serves the earlier of two times.  One is
- * the requester's deadline (shca_req_deadline(): time-out, RNR wait, ACK probe,
- * rate, full queue below).  The other is the next look at a ring without doorbells
- * (stream.h). shca_sq_arm() never postpones it, so shca_sq_timer() may come early
- * and checks both. A continuation that is to come arms it when it has run. The timer runs
- * in softirq, on the CPU that armed it.
+ * Timer: shca_sq.side.timer. It serves the earlier of two times. One is the requester's
+ * deadline (shca_req_deadline(): time-out, RNR wait, ACK probe, rate, full queue below). The
+ * other is the next poll of a ring without doorbells (stream.h). shca_sq_arm() never postpones
+ * it, so shca_sq_timer() may come early and checks both. A scheduled continuation arms it when
+ * it has run. Softirq, on the CPU that armed it.
  */
 #include "sq.h"
 
@@ -45,16 +43,16 @@
 #include "side.h"
 #include "wqe.h"
 
-/* Holds of the lock in one post; the rest is the continuation's. */
+/* Critical sections in one post; the continuation does the rest. */
 #define SHCA_SQ_ROUNDS	16
-/* Passes of one hold: a process that moves its index meanwhile would go on for ever. */
+/* Passes in one critical section, which a process could prolong by moving its index. */
 #define SHCA_SQ_PASSES	4
-/* How often a side is looked at, at least, whose answers wait for memory. */
+/* Least interval of the timer while an answer waits for memory. */
 #define SHCA_PARK_LOOK_NS	(100 * NSEC_PER_MSEC)
 
 /* ---- from the ring to the requester -------------------------------------- */
 
-/* UD: where it goes. Return: false: there is no such address. */
+/* UD: copy the address vector. Return: false: there is no such address handle. */
 static bool shca_sq_find_ah(struct shca_qp *qp, const struct shca_send_wqe *wqe,
 			    struct shca_send_wr *wr)
 {
@@ -69,7 +67,7 @@ static bool shca_sq_find_ah(struct shca_qp *qp, const struct shca_send_wqe *wqe,
 	return true;
 }
 
-/* The queue itself has failed (SHCA_ERROR_*), so no completion can tell. */
+/* The queue itself has failed (SHCA_ERROR_*), which no completion reports. */
 static void shca_sq_fatal(struct shca_qp *qp, u8 what)
 {
 	lockdep_assert_held(&qp->sq.lock);
@@ -79,10 +77,8 @@ static void shca_sq_fatal(struct shca_qp *qp, u8 what)
 }
 
 /*
- * Take requests from the ring while the requester has room.  The process writes the
- * producer index, so it is read once.  An index that is ahead by more than the ring
- * is a fatal error of the QP, not something to loop over.
- *
+ * Take requests from the ring while the requester has room. The process writes the producer
+ * index, so it is read once. An index beyond the ring is a fatal error of the QP.
  * Return: requests taken, or -EINVAL for a broken index or an injected failure.
  */
 static int shca_sq_fetch(struct shca_qp *qp)
@@ -108,7 +104,7 @@ static int shca_sq_fetch(struct shca_qp *qp)
 	/* Pairs with the provider's release of sq_prod after the slots (litmus: sq-prod). */
 	prod = smp_load_acquire(&qp->index->sq_prod);
 	if (prod - sq->fetched > sq->entries) {
-		/* Once: what had been posted before is flushed. */
+		/* Reset the index, so that requests posted before are flushed. */
 		shca_count(qp, BAD_RING);
 		WRITE_ONCE(qp->index->sq_prod, sq->seen);
 		return -EINVAL;
@@ -137,7 +133,7 @@ static int shca_sq_fetch(struct shca_qp *qp)
 	return taken;
 }
 
-/* Before what the process posts: its peer waits for it. */
+/* Requests of tag matching come before those of the process: the peer waits for them. */
 static void shca_sq_fetch_own(struct shca_qp *qp)
 {
 	struct shca_req *req = &qp->sq.req;
@@ -159,9 +155,9 @@ static void shca_sq_arm(struct shca_qp *qp)
 	u64 look = sq->stream.until;
 
 	/*
-	 * The continuation arms it when it has run.  Until then nothing is sent, and what
-	 * is due by now stays due.  The timer would come again at once, for ever, in the
-	 * softirq that keeps the continuation from running.
+	 * The continuation arms the timer when it has run. Nothing is sent until then, so an
+	 * overdue timer would expire again and again, in the softirq that keeps the
+	 * continuation from running.
 	 */
 	if (sq->side.continuing)
 		return;
@@ -170,7 +166,7 @@ static void shca_sq_arm(struct shca_qp *qp)
 	if (!deadline || qp->dead || (sq->armed && sq->armed <= deadline))
 		return;
 	sq->armed = deadline;
-	/* (not in the past: what runs timers would run this one again before all else) */
+	/* Not in the past: the hrtimer softirq would run it again before all else. */
 	hrtimer_start(&sq->side.timer, ns_to_ktime(max(deadline, ktime_get_ns())),
 		      HRTIMER_MODE_ABS_PINNED_SOFT);
 }
@@ -189,8 +185,9 @@ static int shca_sq_complete(struct shca_qp *qp)
 		}
 		if (unlikely(wc.status) && wc.status != SHCA_WC_WR_FLUSH_ERR)
 			shca_last_error_wc(&sq->side, &wc, sq->req.psn.una);
-		/* First the slot (release: our reads of it are done), then the
-		 * completion: the poller can then post (litmus: wq-cons).
+		/*
+		 * First the slot (release: our reads of it are done), then the completion: the
+		 * poller can then post (litmus: wq-cons).
 		 */
 		smp_store_release(&qp->status->sq_cons,
 				  sq->req.ring.head - sq->req.ring.own);
@@ -198,18 +195,16 @@ static int shca_sq_complete(struct shca_qp *qp)
 			shca_sq_fatal(qp, SHCA_ERROR_CQ);
 	}
 	if (head != sq->req.ring.head)
-		/* Requests that retired without a completion; pairs with the
-		 * acquire of the posting side (litmus: wq-cons).
-		 */
+		/* For requests that retired without a completion (litmus: wq-cons). */
 		smp_store_release(&qp->status->sq_cons,
 				  sq->req.ring.head - sq->req.ring.own);
 	return sq->req.ring.head - head;
 }
 
 /*
- * The requester resumes at @pkt: a bit later, if the queue below is full. If its memory
- * was not there, shca_sq_resume() tells when it is. This call cannot come too early: it
- * needs the lock, which is held since the memory was asked for.
+ * The requester resumes at @pkt: after a delay if the queue below is full, or by
+ * shca_sq_resume() when its memory was fetched. That call cannot come too early, as it takes
+ * the lock, which is held since the fetch was requested.
  */
 static void shca_sq_failed(struct shca_qp *qp, const struct shca_batch *batch,
 			   const struct shca_pkt *pkt,
@@ -247,11 +242,11 @@ static bool shca_sq_next(struct shca_qp *qp, u32 max_run, u64 now,
 
 static const struct shca_side_ops shca_sq_ops;
 
-/* Return: whether the budget ended it. */
+/* Return: whether the budget is used up. */
 static bool shca_sq_transmit(struct shca_qp *qp, struct shca_side_pending *pending)
 {
 	struct shca_sq *sq = &qp->sq;
-	u64 now = ktime_get_ns();	/* of all: the budget is short */
+	u64 now = ktime_get_ns();	/* for all packets: the budget is short */
 
 	shca_peer_learn(qp, now);
 	shca_reply_sent(qp, now);
@@ -259,7 +254,7 @@ static bool shca_sq_transmit(struct shca_qp *qp, struct shca_side_pending *pendi
 }
 
 /**
- * struct shca_sq_pending - collected under the lock, told once it is released
+ * struct shca_sq_pending - pending events
  * @side:	of this QP
  * @direct:	of its peer on the direct path
  */
@@ -274,7 +269,7 @@ static void shca_sq_queue(struct shca_qp *qp)
 	shca_side_queue(qp, &qp->sq.side);
 }
 
-/* Return: whether the budget ended it. */
+/* Return: whether the budget is used up. */
 static bool shca_sq_send(struct shca_qp *qp, struct shca_sq_pending *pending)
 {
 	struct shca_sq *sq = &qp->sq;
@@ -295,7 +290,7 @@ static bool shca_sq_send(struct shca_qp *qp, struct shca_sq_pending *pending)
 	return shca_sq_transmit(qp, &pending->side);
 }
 
-/* Return: whether the budget ended it. */
+/* Return: whether the budget is used up. */
 static bool shca_sq_step(struct shca_qp *qp, struct shca_sq_pending *pending)
 {
 	struct shca_sq *sq = &qp->sq;
@@ -303,8 +298,9 @@ static bool shca_sq_step(struct shca_qp *qp, struct shca_sq_pending *pending)
 	bool more;
 
 	lockdep_assert_held(&sq->lock);
-	/* Again where what has retired made room in the ring, or was waited for.  What
-	 * is posted from now on has a doorbell of its own, or the timer.
+	/*
+	 * Again if requests have retired, which makes room in the ring or ends a wait. Later
+	 * posts have a doorbell of their own, or the timer.
 	 */
 	do {
 		shca_sq_fetch_own(qp);
@@ -319,7 +315,7 @@ static bool shca_sq_step(struct shca_qp *qp, struct shca_sq_pending *pending)
 	return more;
 }
 
-/* The end of a hold of the lock. */
+/* Last call in a critical section. */
 static void shca_sq_finish(struct shca_qp *qp, struct shca_sq_pending *pending)
 {
 	struct shca_sq *sq = &qp->sq;
@@ -335,25 +331,25 @@ static void shca_sq_finish(struct shca_qp *qp, struct shca_sq_pending *pending)
 	}
 }
 
-/* Called without a lock. */
+/* Context: no lock of a QP held. */
 static void shca_sq_report(struct shca_qp *qp, const struct shca_sq_pending *pending)
 {
 	shca_side_report(qp, &pending->side);
 	shca_direct_report(&pending->direct);
 }
 
-/* The caller that takes a turn, and whether what remains is left to the continuation. */
+/* Caller of a round. Those after SHCA_TURN_POST leave what remains to the continuation. */
 enum shca_sq_turn {
-	SHCA_TURN_DOORBELL,		/* the caller takes another, as below */
-	SHCA_TURN_POST,		/* the caller takes another */
+	SHCA_TURN_DOORBELL,		/* the caller goes on with SHCA_TURN_POST */
+	SHCA_TURN_POST,		/* the caller goes on */
 	SHCA_TURN_LAST,
 	SHCA_TURN_CONTINUE,
 	SHCA_TURN_TIMER,
 };
 
 /*
- * An answer is overdue.  While the queue below is stopped, what was sent may not have
- * left: nothing is sent again, without a time-out.  The time begins anew when it goes.
+ * An answer is overdue. While the queue below is stopped, the requests may not have left:
+ * nothing is sent again, and no retry is used. The time-out begins anew when the queue moves.
  */
 static void shca_sq_look_below(struct shca_qp *qp, u64 now)
 {
@@ -380,15 +376,15 @@ static void shca_sq_look_below(struct shca_qp *qp, u64 now)
 	}
 }
 
-/* Responses that wait are taken, as far as they can be. */
+/* Process the backlog of responses. */
 static void shca_sq_run_backlog(struct shca_qp *qp)
 {
-	struct shca_side_pending pending = {};	/* a response has none */
+	struct shca_side_pending pending = {};	/* responses have no events */
 
 	shca_side_run_backlog(qp, &qp->sq.side, &shca_sq_ops, UINT_MAX, ktime_get_ns(), &pending);
 }
 
-/* @before: the window that it had. Without the event there is nothing to do. */
+/* @before: congestion window before the event */
 static __always_inline void shca_sq_trace_congestion(const struct shca_qp *qp,
 						     u32 before, bool cnp)
 {
@@ -398,7 +394,7 @@ static __always_inline void shca_sq_trace_congestion(const struct shca_qp *qp,
 		trace_shca_congestion(qp->qpn, cc, cnp);
 }
 
-/* Return: whether the budget ended it. */
+/* Return: whether the budget is used up. */
 static bool shca_sq_round(struct shca_qp *qp, enum shca_sq_turn turn)
 {
 	struct shca_sq *sq = &qp->sq;
@@ -423,8 +419,9 @@ static bool shca_sq_round(struct shca_qp *qp, enum shca_sq_turn turn)
 		shca_stream_timer(qp, now);
 		timeouts = sq->req.stats.timeouts;
 		early = sq->req.stats.early;
-		/* The answer is here, and waits for memory; shca_sq_resume() comes, or
-		 * never.  So this is looked at now and then.
+		/*
+		 * The answer has arrived and waits for memory: no time-out. shca_sq_resume()
+		 * may never come, so the timer looks now and then.
 		 */
 		if (sq->side.backlog.nr || sq->direct_more)
 			shca_req_answer_waits(&sq->req, now +
@@ -455,7 +452,7 @@ static bool shca_sq_round(struct shca_qp *qp, enum shca_sq_turn turn)
 
 static void shca_sq_rounds(struct shca_qp *qp, enum shca_sq_turn turn)
 {
-	/* In softirq others wait for this CPU: one round only. */
+	/* Softirq leaves this CPU to others after one round. */
 	int rounds = in_serving_softirq() ? 1 : SHCA_SQ_ROUNDS;
 
 	while (--rounds > 0) {
@@ -475,7 +472,7 @@ void shca_sq_flush_all(struct shca_qp *qp)
 {
 	u32 rounds = qp->sq.entries / SHCA_SQ_WINDOW + 1;
 
-	/* The number of rounds is bounded: a process may go on posting. */
+	/* Bounded, because a process may go on posting. */
 	while (rounds-- && shca_sq_round(qp, SHCA_TURN_POST))
 		cond_resched();
 }
@@ -514,7 +511,7 @@ enum shca_verdict shca_sq_accept(struct shca_qp *qp, const struct shca_pkt *pkt,
 	return verdict;
 }
 
-/* A response has no event. */
+/* A response has no events. */
 static enum shca_verdict shca_sq_offer(struct shca_qp *qp,
 				       const struct shca_pkt *pkt, u64 now,
 				       struct shca_side_pending *pending)
@@ -544,7 +541,7 @@ shca_sq_queue_ooo(struct shca_qp *qp, const struct shca_pkt *pkt,
 		   enum shca_verdict verdict, u64 now,
 		   struct shca_side_pending *pending)
 {
-	/* (a CNP has no PSN) */
+	/* A CNP has no PSN. */
 	if (verdict != SHCA_RX_CNP)
 		shca_side_queue_ooo(qp, &qp->sq.side, &shca_sq_ops, pkt, verdict, now, pending);
 }
@@ -562,7 +559,7 @@ shca_sq_take_run(struct shca_qp *qp, const struct shca_pkt *pkt, u64 now,
 	shca_side_take_run(qp, &qp->sq.side, &shca_sq_ops, pkt, now, pending);
 }
 
-/* A response waits for memory only, and shca_sq_resume() comes. */
+/* Without @later: a response waits for memory only, and shca_sq_resume() comes. */
 static const struct shca_side_ops shca_sq_ops = {
 	.next = shca_sq_next,
 	.failed = shca_sq_failed,
@@ -608,14 +605,13 @@ void shca_sq_resume(struct shca_qp *qp)
 
 /* ---- posting ------------------------------------------------------------- */
 
-/* A doorbell that a fault delays, or what the QP does before, takes the requests. */
+/* A fault delays the doorbell: the timer fetches the requests, or an earlier event does. */
 static void shca_sq_ring_later(struct shca_qp *qp, u64 ns)
 {
 	struct shca_sq *sq = &qp->sq;
 	u64 until = ktime_get_ns() + ns;
 
 	spin_lock_bh(&sq->lock);
-	/* Whoever comes earlier takes the requests: this is a timer like the others. */
 	if (!qp->dead && (!sq->armed || until < sq->armed)) {
 		sq->armed = until;
 		hrtimer_start(&sq->side.timer, ns_to_ktime(until),
@@ -628,7 +624,7 @@ void shca_sq_ring(struct shca_qp *qp)
 {
 	u64 begun, delay_ns;
 
-	/* (what is in the ring now: the fetch reads both indices again, under the lock) */
+	/* For the trace only: the fetch reads both indices again, under the lock. */
 	if (trace_shca_doorbell_enabled() && qp->index)
 		trace_shca_doorbell(qp->qpn, READ_ONCE(qp->index->sq_prod) -
 					     READ_ONCE(qp->sq.fetched));
@@ -640,7 +636,7 @@ void shca_sq_ring(struct shca_qp *qp)
 	}
 	begun = shca_stream_begin(qp);
 	shca_sq_rounds(qp, SHCA_TURN_DOORBELL);
-	/* With what softirqs did behind the lock: that is the receiver, as a rule. */
+	/* The time includes softirqs that ran behind the lock: the receiver's, as a rule. */
 	if (unlikely(begun))
 		shca_stream_end(qp, begun);
 	if (READ_ONCE(qp->status->flags) & SHCA_QPS_ERR)
@@ -648,9 +644,9 @@ void shca_sq_ring(struct shca_qp *qp)
 }
 
 /*
- * Is it a request to a subnet administrator that may be gone, too? The RDMA core repeats
- * it ten times, and a removal waits for that. Other requests of QP1 still leave: they
- * tell peers that their connections end.
+ * Is it a request to a subnet administrator, while the device is removed? The RDMA core would
+ * repeat it ten times, and the removal would wait. Other requests of QP1 still leave, as they
+ * end connections.
  */
 static bool shca_sq_is_vain(const struct shca_qp *qp, const struct ib_send_wr *wr)
 {
@@ -670,7 +666,7 @@ int shca_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 	int err = 0;
 
 	if (qp->is_user) {
-		/* A process posts through its ring and rings the doorbell. */
+		/* A process posts through its ring; an empty list is its doorbell. */
 		if (wr) {
 			*bad_wr = wr;
 			return -EINVAL;
@@ -687,7 +683,7 @@ int shca_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 		return -EIO;
 	}
 	err = shca_wqe_post(qp, wr, bad_wr);
-	/* Kernel consumers post from any context, the lock is a softirq's. */
+	/* Kernel consumers post from any context, but sq.lock is for softirq. */
 	if (in_hardirq() || irqs_disabled())
 		shca_bh_schedule(&qp->sq.side.bh);
 	else
@@ -704,7 +700,7 @@ void shca_sq_init(struct shca_qp *qp)
 	spin_lock_init(&qp->sq.post_lock);
 	shca_bh_init(&qp->sq.side.bh, shca_sq_continue);
 	shca_side_init(&qp->sq.side, qp, shca_sq_resume);
-	/* Pinned: packets of two CPUs overtake each other. */
+	/* Pinned, because packets from two CPUs overtake each other. */
 	hrtimer_setup(&qp->sq.side.timer, shca_sq_timer, CLOCK_MONOTONIC,
 		      HRTIMER_MODE_ABS_PINNED_SOFT);
 }

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/*
- * The send side: from the ring to the requester, from the requester to the
- * wire, completions and timer.
- */
+/* The send side: from the ring to the requester, to the wire, completions and timer. */
 #ifndef SHCA_SQ_H
 #define SHCA_SQ_H
 
@@ -11,45 +8,44 @@
 #include "side.h"
 
 /*
- * Do what the send side has to do now. Fetches requests, transmits, completes; bounded, the
- * rest continues in softirq.  Moves the QP to the error state if the requester failed.
- * Context: process or softirq; takes sq.lock.
+ * Fetch requests, transmit, complete; bounded, softirq does the rest. Moves the QP to the error
+ * state if the requester failed. Context: process or softirq; takes sq.lock.
  */
 void shca_sq_run(struct shca_qp *qp);
 
 /*
- * Memory that was waited for is there, or cannot be had.
- * Context: process, no lock held; @qp may be dead.
+ * The requester's memory was fetched, or cannot be had.
+ * Context: process, no lock of a QP held; @qp may be dead.
  */
 void shca_sq_resume(struct shca_qp *qp);
 
 /*
- * The doorbell: a process has written requests, or wants those of a failed QP flushed.
+ * Doorbell: a process has written requests, or wants those of a failed QP flushed.
  * Context: process; a reference to @qp held, which may be dead.
  */
 void shca_sq_ring(struct shca_qp *qp);
 
-/* @nr response packets arrived. Context: softirq. */
+/* Process @nr response packets. Context: softirq; takes sq.lock. */
 void shca_sq_rx(struct shca_qp *qp, const struct shca_pkt *pkt,
 		unsigned int nr);
 
 /*
- * One response packet, to the requester.
+ * Give a response packet to the requester.
  * Context: softirq or bottom halves off, sq.lock held.
  * Return: the verdict; SHCA_RX_RETRY: give @pkt again later.
  */
 enum shca_verdict shca_sq_accept(struct shca_qp *qp, const struct shca_pkt *pkt,
 				 u64 now);
 
-/* Flush what is posted, here and now; the side has failed. Context: may sleep. */
+/* Flush all posted requests; the side has failed. Context: may sleep. */
 void shca_sq_flush_all(struct shca_qp *qp);
 
-/* Set up locks, timer and continuation, before the QP is found. */
+/* Set up locks, timer and continuation, before the QP can be found. */
 void shca_sq_init(struct shca_qp *qp);
-/* There is no timer and no continuation any more; the QP is dead. */
+/* Cancel timer and continuation of a dead QP. Context: may sleep. */
 void shca_sq_stop(struct shca_qp *qp);
 
-/* struct ib_device_ops; with @wr NULL the doorbell of a process's ring */
+/* struct ib_device_ops; an empty list is the doorbell of a process */
 int shca_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 		   const struct ib_send_wr **bad_wr);
 

@@ -40,7 +40,7 @@ static void shca_wqe_copy_inline(struct shca_send_wqe *wqe,
 	}
 }
 
-/* The opcode of verbs, or one of those that no process has; 255: none. */
+/* Opcode in the ring, those of kernel consumers included; 255: none. */
 static u8 shca_wqe_opcode(enum ib_wr_opcode opcode)
 {
 	if (opcode == IB_WR_REG_MR)
@@ -48,7 +48,7 @@ static u8 shca_wqe_opcode(enum ib_wr_opcode opcode)
 	return opcode < SHCA_WR_KERNEL ? opcode : 255;
 }
 
-/* The part that differs by operation. Return: false: no kernel consumer has it. */
+/* Write the fields that differ by operation. Return: false: not for a kernel consumer. */
 static bool shca_wqe_write_remote(const struct shca_qp *qp,
 				  const struct shca_wr_op *op,
 				  struct shca_send_wqe *wqe,
@@ -62,7 +62,7 @@ static bool shca_wqe_write_remote(const struct shca_qp *qp,
 	case SHCA_FORM_SEND:
 		if (shca_qp_transport(qp->type) != SHCA_TRANSPORT_UD)
 			return true;
-		/* QP1 is of all partitions; the consumer says of which this is. */
+		/* QP1 is of all partitions: each request selects one. */
 		if (qp->type == IB_QPT_GSI) {
 			if (ud_wr(wr)->pkey_index >= shca_limit(qp->dev, PKEYS))
 				return false;
@@ -87,7 +87,7 @@ static bool shca_wqe_write_remote(const struct shca_qp *qp,
 		wqe->rdma.rkey = atomic_wr(wr)->rkey;
 		return true;
 	default:
-		/* FLUSH, BIND_MW: no struct of the core has a place for them. */
+		/* FLUSH, BIND_MW: no struct of the RDMA core has fields for them. */
 		return false;
 	}
 }
@@ -148,7 +148,7 @@ int shca_wqe_post(struct shca_qp *qp, const struct ib_send_wr *wr,
 	}
 	if (err)
 		*bad_wr = wr;
-	/* Pairs with the acquire of the fetching side (litmus: sq-prod). */
+	/* Pairs with the acquire in shca_sq_fetch() (litmus: sq-prod). */
 	smp_store_release(&qp->index->sq_prod, sq->prod);
 	spin_unlock_irqrestore(&sq->post_lock, flags);
 	return err;
