@@ -19,14 +19,11 @@
 
 static const void *shca_fault_qp_owner(const struct shca_qp *qp)
 {
-	/* (the RDMA core keeps no account of work queues) */
+	/* The RDMA core does not track work queues. */
 	return qp->ibqp ? shca_fault_owner(&qp->ibqp->res) : NULL;
 }
 
-/*
- * The number of a packet's message. What is answered has its own; a responder counts those
- * that are complete.
- */
+/* Number of a packet's message: an answer's MSN, or at a responder the next one. */
 static u32 shca_fault_msg(const struct shca_qp *qp, enum shca_fault_stage stage,
 			  const struct shca_pkt *pkt)
 {
@@ -55,7 +52,7 @@ bool shca_fault_packet(struct shca_qp *qp, enum shca_fault_stage stage,
 		return false;
 	if (hit->rule.what != SHCA_FAULT_EVENT)
 		return true;
-	/* It is about the port. The packet only says when. */
+	/* The event is one of the port: the packet only triggers it. */
 	shca_fault_port_event(dev, hit->rule.event);
 	return false;
 }
@@ -157,7 +154,7 @@ bool shca_fault_doorbell(struct shca_qp *qp, u64 *delay_ns)
 
 /* ---- the responder ----------------------------------------------------------------- */
 
-/* The key of a request that has one, or goes on with that of its first packet. */
+/* Key of a request; without one in its header, that of the message's first packet. */
 static u32 shca_fault_key(const struct shca_qp *qp, const struct shca_pkt *pkt)
 {
 	u32 flags = shca_opcode_info(pkt->opcode)->flags;
@@ -191,7 +188,7 @@ bool shca_fault_respond(struct shca_qp *qp, const struct shca_pkt *pkt,
 {
 	struct shca_fault_hit hit;
 
-	/* Duplicates and what is ahead are not executed anyway. */
+	/* Duplicates and packets ahead are not executed anyway. */
 	if (!shca_resp_is_next(&qp->rq.resp, pkt) ||
 	    !shca_fault_packet(qp, SHCA_FAULT_RESPOND, pkt, &hit))
 		return false;

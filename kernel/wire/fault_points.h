@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Where the data path of a QP asks for faults. Packets of a device with rules about packets
- * leave one by one.
+ * Where the data path of a QP asks for faults. A device with rules about packets builds no
+ * batches.
  */
 #ifndef SHCA_FAULT_POINTS_H
 #define SHCA_FAULT_POINTS_H
@@ -14,8 +14,8 @@ struct shca_pkt;
 struct shca_send_wr;
 
 /*
- * Is a fault injected into a packet? An event that is due with the packet happens to the port,
- * and not to the packet.
+ * Is a fault injected into a packet? An event of the port is raised here, and then @pkt has no
+ * fault.
  * @stage:	SHCA_FAULT_TX, SHCA_FAULT_RX or SHCA_FAULT_RESPOND
  * Context: softirq or bottom halves off.
  */
@@ -23,7 +23,7 @@ bool shca_fault_packet(struct shca_qp *qp, enum shca_fault_stage stage,
 		       const struct shca_pkt *pkt, struct shca_fault_hit *hit);
 
 /*
- * As shca_link_ops.xmit, of one packet with a fault.
+ * Transmit one packet with a fault, as shca_link_ops.xmit.
  * @skb:	begins with the BTH; consumed
  * @hdr_len:	bytes before the payload
  */
@@ -31,23 +31,22 @@ int shca_fault_xmit(struct shca_qp *qp, const struct shca_av *av,
 		    struct shca_route *route, struct sk_buff *skb, u32 hdr_len,
 		    const struct shca_fault_hit *hit);
 
-/* A fault of a request. Return: false: the queue fails without a completion. */
+/* Inject a fault into a request. Return: false: the queue fails without a completion. */
 bool shca_fault_send(struct shca_qp *qp, struct shca_send_wr *wr);
 
 /*
- * Does the responder refuse the expected request? If its key is revoked, it is executed all the
- * same, and so refused as any.
- * @out: @verdict: then as of shca_resp_rx()
+ * Does the responder refuse the expected request? A request whose key is revoked here is
+ * executed as any, which refuses it.
+ * @out: @verdict: if it does, as of shca_resp_rx()
  * Context: rq.lock held.
  */
 bool shca_fault_respond(struct shca_qp *qp, const struct shca_pkt *pkt,
 			struct shca_resp_out *out, enum shca_verdict *verdict);
 
 /*
- * A process rings the doorbell.
- * @delay_ns:	the doorbell is that late; 0: it is lost
+ * Is a fault injected into a doorbell?
+ * @delay_ns:	if so, its delay; 0: it is lost
  * Context: process.
- * Return: false: it has no fault.
  */
 bool shca_fault_doorbell(struct shca_qp *qp, u64 *delay_ns);
 

@@ -1,20 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Packets whose memory is not present (odp.c).
+ * Packets whose memory is not present (mem/odp.c).
  *
- * A packet that is being sent does not wait: the side goes back to it, as when the
- * queue below is full.
+ * A packet to be sent does not wait: the side goes back to it, as when the queue below is full.
+ * A received packet waits in the backlog (pkt_queue.c), and so does all behind it for that
+ * side. Meanwhile a worker fetches the pages. A side executes in order, so it waits for one
+ * fetch at a time. If the fetch fails, the side gets the error when it asks for the same memory
+ * again.
  *
- * A received packet waits (pkt_queue.c), and so does what comes behind it for that side.
- *
- * Meanwhile a worker fetches.  Each side of a QP executes in order, so it wants one
- * thing at a time.  When the fetch fails, the side learns that as it asks for the
- * same memory again.
- *
- * Lifetime.  A fetch may last for ever (pager.h), and a QP is destroyed without
- * waiting for it.  So the fetch is an object of its own, made when a side asks for
- * the first time.  The side and the worker each hold a reference to it.  When the
- * worker has the memory, or has failed, it checks that the side still exists.
+ * Lifetime. A fetch may last for ever (mem/pager.h), and destruction of a QP does not wait for
+ * it. So the fetch is an object of its own, made when a side asks for the first time. The side
+ * and the worker each hold a reference. When the fetch ends, the worker checks that the side
+ * still exists.
  */
 #include "page_wait.h"
 
@@ -22,20 +19,19 @@
 #include <linux/refcount.h>
 #include <linux/slab.h>
 
-/* enum shca_fetch_state - memory that a side has asked for */
+/* enum shca_fetch_state - state of the memory that a side has asked for */
 enum shca_fetch_state {
 	SHCA_FETCH_IDLE,
-	SHCA_FETCH_BUSY,	/* is being fetched */
-	SHCA_FETCH_FAILED,	/* cannot be had */
+	SHCA_FETCH_BUSY,
+	SHCA_FETCH_FAILED,
 };
 
 /*
- * struct shca_fetch - what a side has asked for
- * @ref:	of the side, and of @work where it is to be done
- * @lock:	held while the side is told; guards @mem
+ * struct shca_fetch - a fetch of a side
+ * @ref:	of the side, and of @work while it is queued or runs
+ * @lock:	held while the side is resumed; guards @mem
  * @mem:	the side's; NULL: it is gone
- * @state: @want: @status: @aim: changed under the side's lock, and by @work while
- *		busy
+ * @state: @want: @status: @aim: changed under the side's lock, and by @work while busy
  */
 struct shca_fetch {
 	refcount_t ref;
@@ -71,8 +67,9 @@ static void shca_fetch_work(struct work_struct *work)
 	mutex_lock(&fetch->lock);
 	if (fetch->mem) {
 		fetch->status = status;
-		/* Pairs with the acquire in shca_fetch_status() (litmus: fetch-state).
-		 * From here on we may be asked, and queued, again.
+		/*
+		 * Pairs with the acquire in shca_fetch_status() (litmus: fetch-state). From
+		 * here on the side may ask, and queue this work, again.
 		 */
 		smp_store_release(&fetch->state, status == SHCA_MEM_OK ?
 				  SHCA_FETCH_IDLE : SHCA_FETCH_FAILED);
@@ -103,11 +100,11 @@ static bool shca_fetch_same(const struct shca_odp_want *a,
 	       a->access == b->access && a->who.pd == b->who.pd;
 }
 
-/* Has it been fetched?  Return: SHCA_MEM_OK: it was not yet asked for. */
+/* Return: SHCA_MEM_OK: a fetch may begin; SHCA_MEM_RETRY: one goes on; else its error. */
 static enum shca_mem_status shca_fetch_status(struct shca_fetch *fetch,
 					      const struct shca_odp_want *want)
 {
-	/* Pairs with the release in shca_fetch_work(): @status is there (litmus: fetch-state). */
+	/* Pairs with the release in shca_fetch_work(), after @status (litmus: fetch-state). */
 	switch (smp_load_acquire(&fetch->state)) {
 	case SHCA_FETCH_BUSY:
 		return SHCA_MEM_RETRY;
@@ -166,7 +163,7 @@ void shca_mem_ctx_stop(struct shca_mem_ctx *mem)
 
 	if (!fetch)
 		return;
-	/* The worker is telling us, or will find that we are gone. */
+	/* The worker either is in resume(), or finds @mem gone. */
 	mutex_lock(&fetch->lock);
 	fetch->mem = NULL;
 	mutex_unlock(&fetch->lock);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Bytes from packets into regions and back.  Each access goes through the access
- * check (shca_mr_get()) anew and holds the region only while it copies. A region
- * can be deregistered between any two packets, and then the access fails.
+ * Bytes from packets into regions and back. Each access passes the access check (shca_mr_get())
+ * anew and holds the region only while it copies. A region can be deregistered between any two
+ * packets, and then the access fails.
  */
 #include "payload.h"
 
@@ -24,7 +24,7 @@
 #include "page_wait.h"
 
 /*
- * Where a copy comes from: an skb's payload, a buffer, or pieces.
+ * Source of a copy: an skb's payload, a buffer, or pieces.
  * @stride: distance between the payloads of several packets, the first of them at
  *	@off; @unit bytes each, of which @left are still to be read
  */
@@ -38,7 +38,7 @@ struct shca_src {
 	const struct shca_piece *piece;
 };
 
-/* GRO chains skbs whose packet is not in fragments alone. */
+/* GRO chains skbs whose data is not only in page fragments. */
 static noinline const u8 *shca_rx_flat_chained(const struct shca_rx_skb *rx,
 					       u32 off, u32 len)
 {
@@ -74,7 +74,7 @@ const u8 *shca_rx_flat(struct shca_rx_skb *rx, u32 off, u32 len)
 		size = skb_frag_size(frag);
 		if (off >= rx->frag_off + size)
 			continue;
-		page = skb_frag_page(frag);	/* none: memory of a device */
+		page = skb_frag_page(frag);	/* NULL: memory of a device */
 		if (off + len > rx->frag_off + size || !page)
 			return NULL;
 		return page_address(page) + skb_frag_off(frag) + off -
@@ -89,17 +89,14 @@ static struct shca_mr **shca_src_kept(const struct shca_src *src)
 	return src->rx ? &src->rx->mr : NULL;
 }
 
-/*
- * The packet waits for memory that is not present, and the wait has no bound. So it
- * holds no region until it is looked at again: deregistration would wait for it.
- */
+/* The packet may wait for ever, so it keeps no region: deregistration would wait for it. */
 static void shca_src_waits(const struct shca_src *src)
 {
 	if (src->rx)
 		shca_mem_forget(&src->rx->mr);
 }
 
-/* Bytes at @src->off of the piece; a piece that is used up makes way. */
+/* Read from byte @src->off of the current piece on. */
 static void shca_src_read_pieces(struct shca_src *src, u8 *dst, u32 len)
 {
 	const struct shca_piece *piece;
@@ -121,7 +118,7 @@ static void shca_src_read_pieces(struct shca_src *src, u8 *dst, u32 len)
 	}
 }
 
-/* As the above, of several packets.  @dst: NULL: to nowhere */
+/* Read from several packets. @dst: NULL: skip */
 static void shca_src_read_run(struct shca_src *src, u8 *dst, u32 len)
 {
 	u32 run, off;
@@ -163,7 +160,7 @@ static void shca_src_read(struct shca_src *src, void *dst, u32 len)
 	}
 }
 
-/* The source has no use for the next @len bytes. */
+/* Skip the next @len bytes. */
 static void shca_src_skip(struct shca_src *src, u32 len)
 {
 	u32 run;
@@ -197,7 +194,7 @@ static struct shca_src shca_src_pkt(const struct shca_pkt *pkt)
 	if (pkt->kind != SHCA_PAY_NONE) {
 		struct shca_src src = { .piece = pieces->piece };
 
-		/* Without a header in front (tag matching), which may end anywhere. */
+		/* Skip a header of tag matching, which may end in any piece. */
 		if (unlikely(pkt->data_off))
 			shca_src_skip(&src, pkt->data_off);
 		return src;
@@ -227,7 +224,7 @@ static void shca_payload(void *ctx, const struct shca_pkt *pkt, void *buf, u32 l
 
 void shca_payload_trace(u32 qpn, const struct shca_pkt *pkt, bool sent)
 {
-	/* A packet of the direct path is not taken apart: it has one payload. */
+	/* A descriptor of the direct path has one payload. */
 	u32 nr = pkt->stride ? pkt->span + 1 : 1, i, len;
 	u8 buf[SHCA_TRACE_PAYLOAD];
 	struct shca_pkt part;
@@ -242,7 +239,7 @@ void shca_payload_trace(u32 qpn, const struct shca_pkt *pkt, bool sent)
 	}
 }
 
-/* For shca_place() */
+/* @read of shca_place() */
 static __always_inline void shca_src_give(void *src, void *dst, u32 len)
 {
 	shca_src_read(src, dst, len);
@@ -268,13 +265,13 @@ static void shca_mr_fill(const struct shca_mr *mr, u64 va, u32 len,
 	}
 }
 
-/* The protection domain by which requests of the peer reach memory. */
+/* PD by which requests of the peer reach memory. */
 static struct ib_pd *shca_remote_pd(const struct shca_qp *qp)
 {
 	return qp->rq.xrc ? qp->rq.xrc->pd : qp->pd;
 }
 
-/* @qp, where the keys are of @pd. */
+/* Access by @qp with keys of @pd. */
 static struct shca_accessor shca_as(const struct shca_qp *qp, struct ib_pd *pd)
 {
 	return (struct shca_accessor){
@@ -285,7 +282,7 @@ static struct shca_accessor shca_as(const struct shca_qp *qp, struct ib_pd *pd)
 }
 
 /*
- * shca_mr_get_kept() for a side of a QP: what is not present is fetched.
+ * shca_mr_get_kept() for a side of a QP, which has memory fetched that is not present.
  * @span: bytes from @va on that the message is going to need
  */
 static enum shca_mem_status shca_reach(struct shca_mem_ctx *mem, struct ib_pd *pd,
@@ -311,10 +308,7 @@ static enum shca_mem_status shca_reach(struct shca_mem_ctx *mem, struct ib_pd *p
 	return shca_page_wait(mem, &want);
 }
 
-/*
- * Whether all of it is present is asked packet by packet.  A READ is accepted
- * when its answer can begin.
- */
+/* A READ needs the first page of its response now. Each packet checks presence itself. */
 static enum shca_mem_status shca_remote_check(void *ctx, u32 rkey, u64 va,
 					      u32 len, u32 access)
 {
@@ -339,7 +333,7 @@ static enum shca_mem_status shca_remote_check(void *ctx, u32 rkey, u64 va,
 	return status;
 }
 
-/* Return: how many of the first bytes come later. */
+/* Return: how many of the first bytes have delayed placement. */
 static noinline u32 shca_src_delayed(struct shca_src *src, struct shca_delayed *delayed,
 				  struct shca_mr *mr, u64 va, u32 len)
 {
@@ -377,9 +371,8 @@ static enum shca_mem_status shca_remote_write(void *ctx, u32 rkey, u64 va,
 }
 
 /*
- * The word at @va, or NULL: it is not aligned in memory, and may even lie in two
- * pages.  The core has checked @va, which tells nothing where addresses count
- * from the beginning of a region or window.
+ * The word at @va; NULL: it is not aligned in memory, and may lie in two pages. The core's
+ * check of @va says nothing where addresses count from the beginning of a region or window.
  */
 static u64 *shca_mr_word(const struct shca_mr *mr, u64 va)
 {
@@ -441,9 +434,9 @@ shca_remote_atomic_write(void *ctx, const struct shca_pkt *pkt)
 }
 
 /*
- * Bytes are placed by the CPU, message by message (shca_place()). Only a barrier is
- * left to do. Where memory is not present nothing is missing: what was written
- * there is done.  No region has the right to be persistent.
+ * The CPU places bytes message by message (shca_place()), so only a barrier is left to do.
+ * Pages that are not present need none: earlier writes to them are done. No region has the
+ * right to be persistent.
  */
 static enum shca_mem_status shca_remote_flush(void *ctx,
 					      const struct shca_pkt *pkt)
@@ -465,24 +458,21 @@ static enum shca_mem_status shca_remote_flush(void *ctx,
 	if (status != SHCA_MEM_OK)
 		return status;
 	shca_mr_put(mr);
-	/* What was placed before is seen before our answer is (litmus: flush). */
+	/* Earlier data is visible before our answer is (litmus: flush). */
 	smp_mb();
 	return SHCA_MEM_OK;
 }
 
-/*
- * The PD that a send request's lkeys are checked against. A request of the adapter's own is
- * about a receive, whose PD is the SRQ's.
- */
+/* PD of a send request's lkeys: that of the receive request, if tag matching has made it. */
 static struct ib_pd *shca_sq_pd(const struct shca_qp *qp, const struct shca_send_wr *wr)
 {
 	return unlikely(wr->own) ? shca_rq_pd(qp) : qp->pd;
 }
 
-/* How much of a receive buffer a message is expected to fill, if it is long. */
+/* Bytes of a receive buffer that a long message is expected to fill. */
 #define SHCA_RECV_SPAN	65536u
 
-/* @len bytes from @src to byte @off of a segment list, whose keys are of @pd. */
+/* Copy @len bytes of @src to byte @off of a segment list, whose keys are of @pd. */
 static enum shca_mem_status shca_scatter(struct shca_mem_ctx *mem,
 					 struct ib_pd *pd,
 					 const struct shca_sge *sge, u32 nr,
@@ -514,10 +504,7 @@ static enum shca_mem_status shca_scatter(struct shca_mem_ctx *mem,
 	return len ? SHCA_MEM_RANGE : SHCA_MEM_OK;
 }
 
-/*
- * The first bytes of a message, if it @begins, come with its completion, which is going to
- * be in @cq. What is behind them is placed now.
- */
+/* As shca_scatter(); with @begins, the first bytes are placed at the completion in @cq. */
 static enum shca_mem_status
 shca_scatter_delayed(struct shca_mem_ctx *mem, struct shca_cq *cq, struct ib_pd *pd,
 		  const struct shca_sge *sge, u32 nr, u32 off, u32 len, bool begins,
@@ -528,7 +515,7 @@ shca_scatter_delayed(struct shca_mem_ctx *mem, struct shca_cq *cq, struct ib_pd 
 	struct shca_mr *mr;
 	u32 n = 0;
 
-	/* A buffer that is used twice has what came last. */
+	/* The later of two messages to one buffer must be placed last. */
 	if (begins)
 		shca_cq_keep_order(cq, sge, nr);
 	for (; nr && off >= sge->length; nr--, sge++)
@@ -543,7 +530,7 @@ shca_scatter_delayed(struct shca_mem_ctx *mem, struct shca_cq *cq, struct ib_pd 
 			shca_src_waits(src);
 		if (status != SHCA_MEM_OK)
 			return status;
-		/* As in shca_delayed_hold() */
+		/* Only memory of a process, as in shca_delayed_hold(). */
 		if (mr->type == SHCA_MR_USER) {
 			shca_src_read(src, bytes, n);
 			shca_cq_keep(cq, mr, sge->addr + off, bytes, n);
@@ -556,9 +543,9 @@ shca_scatter_delayed(struct shca_mem_ctx *mem, struct shca_cq *cq, struct ib_pd 
 }
 
 /*
- * The CQ in which late data waits for the completion of what @pkt belongs to; or NULL.
- * A rendezvous has its completion elsewhere. That of XRC is in the CQ of an SRQ, which may
- * be another one for the next message.
+ * CQ where the first bytes of a message wait for its completion; NULL: they are not delayed. A
+ * rendezvous completes elsewhere, and XRC in the CQ of an SRQ, which may change with the
+ * message.
  */
 static struct shca_cq *shca_delayed_cq_of(const struct shca_qp *qp, bool answer,
 				       const struct shca_sge *sge)
@@ -628,7 +615,7 @@ static enum shca_mem_status shca_grh_store(void *ctx,
 	u8 grh[SHCA_GRH_BYTES];
 	struct shca_src src = { .buf = grh };
 
-	/* It may lie where an earlier message has yet to be placed. */
+	/* The GRH may lie where an earlier message has yet to be placed. */
 	if (static_branch_unlikely(&shca_manners_on) && mem->qp->rq.cq &&
 	    mem->qp->rq.cq->delayed)
 		shca_cq_keep_order(mem->qp->rq.cq, sge, nr);
@@ -645,9 +632,7 @@ static bool shca_invalidate(void *ctx, u32 rkey)
 	struct shca_qp *qp = ((struct shca_mem_ctx *)ctx)->qp;
 	struct shca_accessor who = shca_as(qp, shca_remote_pd(qp));
 
-	/* The payload is placed; were it in this region or window, we would
-	 * wait here for ourselves.
-	 */
+	/* Release the placed payload: invalidating its own region would wait for it. */
 	if (qp->rq.held)
 		shca_mem_release(qp->rq.held);
 	return shca_mr_invalidate(&who, rkey);
@@ -741,7 +726,7 @@ static enum shca_mem_status shca_hold_sges(struct shca_mem_ctx *mem,
 	return len ? SHCA_MEM_RANGE : SHCA_MEM_OK;
 }
 
-/* A READ's response goes by the rights of its request. */
+/* A READ response has the rights of its request. */
 static enum shca_mem_status shca_hold_remote(struct shca_mem_ctx *mem,
 					     const struct shca_pkt *pkt,
 					     struct shca_pieces *pieces)
@@ -781,7 +766,7 @@ enum shca_mem_status shca_mem_hold(struct shca_mem_ctx *mem,
 						pkt->paylen, pieces);
 			break;
 		}
-		/* In the ring: what the process rewrites there it sends. */
+		/* In the ring: a process that rewrites it sends what it wrote. */
 		pieces->piece[0] = (struct shca_piece){
 			.buf = pkt->wr->inline_data + pkt->off,
 			.len = pkt->paylen,
@@ -805,7 +790,7 @@ void shca_mem_release(struct shca_pieces *pieces)
 	pieces->nr = 0;
 }
 
-/* Most requests have one segment: no need to note the pieces. */
+/* Most requests have one segment, and need no pieces. */
 static enum shca_mem_status shca_gather_sge(struct shca_mem_ctx *mem,
 					    const struct shca_pkt *pkt, u8 *dst,
 					    struct shca_mr **kept)
@@ -817,7 +802,7 @@ static enum shca_mem_status shca_gather_sge(struct shca_mem_ctx *mem,
 	struct shca_mr *mr;
 	const void *src;
 
-	/* (the request's length is the segment's) */
+	/* The request is as long as its segment. */
 	status = shca_reach(mem, mem->qp->pd, kept, sge->lkey,
 			    SHCA_MR_LOCAL_READ, va, len, sge->length - pkt->off,
 			    &mr);
@@ -832,7 +817,7 @@ static enum shca_mem_status shca_gather_sge(struct shca_mem_ctx *mem,
 	return SHCA_MEM_OK;
 }
 
-/* A request behind a fence may send what READs have brought. */
+/* A fenced request may send what READs have brought. */
 static noinline void shca_delayed_fence(const struct shca_mem_ctx *mem,
 				     const struct shca_pkt *pkt)
 {
@@ -850,7 +835,7 @@ enum shca_mem_status shca_mem_gather(struct shca_mem_ctx *mem,
 
 	if (pkt->kind == SHCA_PAY_NONE)
 		return SHCA_MEM_OK;
-	/* (no device with late data takes the direct path, which gathers elsewhere) */
+	/* Only devices without delayed placement take the direct path, which gathers elsewhere. */
 	if (static_branch_unlikely(&shca_manners_on))
 		shca_delayed_fence(mem, pkt);
 	if (pkt->kind == SHCA_PAY_WR && !pkt->wr->inline_data &&

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/*
- * Moving bytes between packets and memory regions.
- */
+/* Bytes between packets and memory regions. */
 #ifndef SHCA_PAYLOAD_H
 #define SHCA_PAYLOAD_H
 
@@ -14,14 +12,13 @@ struct shca_qp;
 struct shca_rx_skb;
 struct sk_buff;
 
-/* The core's way to memory; the context is the struct shca_mem_ctx. */
+/* Memory operations of the core; their context is a struct shca_mem_ctx. */
 extern const struct shca_mem_ops shca_mem_ops;
 
 /*
- * Copy the payload of an outgoing packet into @dst.
- * @dst:	@pkt->paylen bytes
- * @kept:	a region that the packet before has reached, or NULL; give it back
- *		by shca_mem_forget() before leaving the atomic section
+ * Copy the payload of an outgoing packet into @dst, which has @pkt->paylen bytes.
+ * @kept:	region that the previous packet has accessed, or NULL; call shca_mem_forget()
+ *		before leaving the atomic section
  * Context: bottom halves off.
  * Return: SHCA_MEM_OK, or why the memory cannot be had (@dst is undefined); SHCA_MEM_RETRY:
  * later, see shca_page_wait().
@@ -29,12 +26,12 @@ extern const struct shca_mem_ops shca_mem_ops;
 enum shca_mem_status shca_mem_gather(struct shca_mem_ctx *mem,
 				     const struct shca_pkt *pkt, u8 *dst,
 				     struct shca_mr **kept);
-/* The end of @kept. */
+/* Put the region in @kept. */
 void shca_mem_forget(struct shca_mr **kept);
 
 /*
- * Part of a payload, where it lies.
- * @mr: @va:	in a region that is held, from there on
+ * Part of a payload.
+ * @mr: @va:	its region, with a reference, and its address there
  * @buf:	@mr is NULL: inline data
  */
 struct shca_piece {
@@ -47,11 +44,11 @@ struct shca_piece {
 };
 
 /*
- * The payload of an outgoing packet, where it lies.
+ * The payload of an outgoing packet.
  * @kept:	see shca_mem_gather(); NULL: nothing outlives the pieces
  *
- * Between two QPs of this machine struct shca_pkt.data points to one in place of
- * an skb: the memory operations then copy from page to page.
+ * On the direct path struct shca_pkt.data points to one of these in place of an skb, and the
+ * memory operations copy from page to page.
  */
 struct shca_pieces {
 	struct shca_mr **kept;
@@ -60,31 +57,30 @@ struct shca_pieces {
 };
 
 /*
- * Find the payload of an outgoing packet and keep it.
- * @pieces:	result, but for @kept; shca_mem_release() it before leaving the
- *		atomic section
+ * Find the payload of an outgoing packet, with references to its regions.
+ * @pieces:	result, but for @kept; shca_mem_release() it before leaving the atomic section
  * Context: bottom halves off.
- * Return: SHCA_MEM_OK, or why the memory cannot be had (nothing is held).
+ * Return: SHCA_MEM_OK, or why the memory cannot be had (there are no references).
  */
 enum shca_mem_status shca_mem_hold(struct shca_mem_ctx *mem,
 				   const struct shca_pkt *pkt,
 				   struct shca_pieces *pieces);
 
 /*
- * The trace event of the payload of a packet, or of each of a run.
+ * Trace the payload of a packet, or of each packet of a run.
  * @pkt:	received, or on the direct path
- * @sent:	the event is @qpn's, which has sent it
+ * @sent:	@qpn has sent it
  * Context: as the packet is received.
  */
 void shca_payload_trace(u32 qpn, const struct shca_pkt *pkt, bool sent);
 
 /*
- * @len bytes at @off, if they are in one piece of memory. Cheap if called with rising offsets.
- * Return: NULL: they are not; use skb_copy_bits() and its like.
+ * Return: address of @len bytes at @off, cheap with rising offsets. NULL: they are not
+ * contiguous; use skb_copy_bits() and its like.
  */
 const u8 *shca_rx_flat(struct shca_rx_skb *rx, u32 off, u32 len);
 
-/* Give back what is held, if anything still is. */
+/* Put references of shca_mem_hold(), if any are left. */
 void shca_mem_release(struct shca_pieces *pieces);
 
 #endif

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* What is known of the peer of a connection; see peer.h. */
+/* What a QP knows of its peer; see peer.h. */
 #include "peer.h"
 
 #include "../../uapi/softhca-abi.h"
 #include "../../uapi/softhca-netlink.h"
 
 /*
- * Number of attempts to find a QP of this kernel that may be the peer, and the
- * delay before the second one.  In all but a few programs the peer is there before
- * the first request. Each failed attempt doubles the delay.
+ * Attempts to find the peer among the QPs of this kernel, and the unit of the delay between
+ * them, which doubles each time. In most programs the peer is there before the first request.
  */
 #define SHCA_PEER_LOOKS		12
 #define SHCA_PEER_LOOK_NS	50000
@@ -27,8 +26,8 @@ u32 shca_peer_of_ece(u32 ece_options)
 }
 
 /*
- * A queue would grow if the peer did not answer marks, and would drop packets that are
- * not ECN-capable.  So by default packets are ECN-capable if the peer is known to answer.
+ * With ECN-capable packets, a peer that does not answer marks makes a queue grow, which then
+ * drops packets of others. So by default only packets to a known softhca are ECN-capable.
  */
 void shca_peer_ecn(struct shca_qp *qp)
 {
@@ -57,19 +56,15 @@ void shca_peer_start(struct shca_qp *qp)
 	shca_peer_ecn(qp);
 	attr.peer = shca_peer_of_ece(qp->peer_ece);
 	shca_req_modify(&sq->req, &attr, SHCA_REQ_PEER);
-	/*
-	 * ECE may have told nothing, or less, so this kernel is searched in any case.  (The
-	 * third way, by marks, is the core's.)
-	 */
+	/* ECE may say too little, so this kernel is searched, too. (The core knows marks.) */
 	sq->peer_looks = SHCA_PEER_LOOKS;
 	sq->peer_ns = 0;
 	sq->peer_changes = 0;
 }
 
 /*
- * Is @peer connected back?  It is read without its lock, since only AckReq depends
- * on the result. A wrong guess about a QP that is changing right now costs one ACK
- * probe. A correct guess about a stranger would have cost one acknowledgement.
+ * Is @peer connected back? Its fields are read without its lock, since only AckReq depends on
+ * the result. If the QP is changing right now, a wrong guess costs one ACK probe.
  */
 static bool shca_peer_fits(const struct shca_qp *qp, const struct shca_qp *peer)
 {
@@ -86,7 +81,7 @@ void shca_peer_look(struct shca_qp *qp, u64 now)
 	struct shca_sq *sq = &qp->sq;
 
 	lockdep_assert_held(&sq->lock);
-	/* Nothing has been connected since, and nobody has come. */
+	/* No QP has been created or connected since. */
 	if (sq->peer_changes == changes)
 		return;
 	sq->peer_changes = changes;
@@ -103,7 +98,7 @@ void shca_peer_look(struct shca_qp *qp, u64 now)
 			     (SHCA_PEER_LOOKS - sq->peer_looks));
 }
 
-/* Does it know that this side holds packets?  Otherwise it would ignore what is missing. */
+/* Does the peer know that this side queues packets? Otherwise it ignores gap reports. */
 static bool shca_peer_fits_ahead(const struct shca_qp *qp,
 				 const struct shca_qp *peer)
 {

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * What is known of the peer of a connection: SHCA_PEER_* in shca_req_attr.peer.
+ * What a QP knows of its peer: SHCA_PEER_* in shca_req_attr.peer.
  *
- * The specification binds all peers alike; what softhca does beyond it can be relied
- * upon only where the peer is a softhca.  Three ways to know, one place:
+ * The specification binds all peers alike; only a softhca can be relied upon for more. There
+ * are three ways to recognise one:
  *
- *   this kernel	the QP at the other end is found by number and addresses,
- *			connected back, in any network namespace (shca_peer_learn())
+ *   this kernel	the QP at the other end is found by number and addresses, connected
+ *		back, in any network namespace (shca_peer_learn())
  *   ECE		librdmacm and others carry it from process to process, and
- *			ibv_set_ece() brings it here (shca_peer_of_ece())
- *   Resv8a		a mark in reserved bits of its packets (SHCA_MARK in core/transport.h):
- *			for machines whose programs exchange no ECE.  A QP begins only
- *			on an administrator's order (enum shca_resv8a)
+ *		ibv_set_ece() hands it to the kernel (shca_peer_of_ece())
+ *   Resv8a	a mark in reserved bits of its packets (SHCA_MARK in core/transport.h), for
+ *		machines whose programs exchange no ECE. A QP begins only on an
+ *		administrator's order (enum shca_resv8a)
  *
- * It may be wrong: the addresses of two namespaces may be the same, and a process may
- * lie about its own peer.  That costs what softhca does for strangers, and no more:
- * no access right depends on it.
+ * The result may be wrong: addresses of two namespaces may be the same, and a process may lie
+ * about its own peer. That costs what softhca does for peers of unknown vendor, and no more,
+ * because no access right depends on it.
  */
 #ifndef SHCA_PEER_H
 #define SHCA_PEER_H
@@ -28,22 +28,21 @@ static inline enum ib_qp_type shca_peer_type(const struct shca_qp *qp)
 	return qp->type == IB_QPT_XRC_INI ? IB_QPT_XRC_TGT : qp->type;
 }
 
-/* SHCA_PEER_* that options of ECE stand for. */
+/* SHCA_PEER_* of ECE options. */
 u32 shca_peer_of_ece(u32 ece_options);
 
 /* The requester has started; sq.lock held. */
 void shca_peer_start(struct shca_qp *qp);
 
-/* What is known of the peer has changed; sq.lock held. */
+/* Set ECN as the peer's properties permit; sq.lock held. */
 void shca_peer_ecn(struct shca_qp *qp);
 
-/* Look for it among the QPs of this kernel. */
+/* Look for the peer among the QPs of this kernel. */
 void shca_peer_look(struct shca_qp *qp, u64 now);
 
 /*
- * A packet came out of order: may its sender be told what is missing (SHCA_PEER_OOO)? Only a
- * QP of this kernel that knows the same of this one.
- * Context: rq.lock held, bottom halves off.
+ * A packet arrived out of order: may its sender get gap reports (SHCA_PEER_OOO)? Only a QP of
+ * this kernel that knows the same of this one. Context: rq.lock held, bottom halves off.
  */
 void shca_peer_look_ahead(struct shca_qp *qp, u64 now);
 

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Received packets that wait, of a side of a QP.
+ * Received packets of a side that wait.
  *
- * Some wait for memory that is not present (page_wait.c), in the order in which they
- * came.  Beyond the bounds below packets are lost, as on a wire.  A peer of RC gets an
- * RNR NAK when its first packet begins to wait, and each time that it comes again.
- * Older packets are answered as usual.  A requester of ours that has an answer waiting
- * does not time out.  Between two QPs of this machine the sender goes back.
+ * The backlog has packets whose memory is not present (page_wait.c), and those behind them, in
+ * the order of arrival. Beyond the bounds below packets are lost, as on a wire. A peer of RC
+ * gets an RNR NAK when its first packet begins to wait, and for each retransmission of it.
+ * Older packets are answered as usual. A requester whose answer waits does not time out. On the
+ * direct path the sender goes back instead.
  *
- * Others came out of order, and wait for those before them.  They are a list by PSN.  Most
- * come in order among themselves, and join its end.  From the first one that does not they
- * are a tree, too.  A peer may send them in any order, and each is to cost the same.
+ * The out-of-order queue is a list by PSN. Most packets join its end. With the first one that
+ * does not, the queue becomes a tree, too: a peer may send in any order, and each packet is to
+ * cost the same.
  *
- * Bounds.  Packets wait in the kernel's memory.  A side keeps a limited number of
- * packets.  Their bytes are limited to a share of what is still free of the device's
- * total.  So many sides that make no progress leave room for one that does.  Packets
- * out of order have a total of their own: a long path needs megabytes for one side.  And
- * a peer that leaves gaps takes no room from those that wait for memory.
+ * Bounds. A side queues a limited number of packets. Their bytes are limited to a share of what
+ * is left of the device's total, so sides that make no progress leave room for one that does.
+ * Each kind of queue has a total of its own: a long path needs megabytes of out-of-order
+ * packets for one side, and a peer that leaves gaps takes no room from packets that wait for
+ * memory.
  */
 #include "pkt_queue.h"
 
@@ -33,7 +33,7 @@
  * struct shca_pkt_queue_bound - how many packets may wait
  * @nr:		of one side
  * @bytes:	of a device
- * @share:	what part of those left a side may have
+ * @share:	a side may have this part of the bytes that are left
  */
 struct shca_pkt_queue_bound {
 	unsigned int nr;
@@ -41,28 +41,28 @@ struct shca_pkt_queue_bound {
 	long share;
 };
 
-/* For memory: two windows of ours, as they are on a short path. */
+/* Backlog: two windows of a short path. */
 static const struct shca_pkt_queue_bound shca_backlog_bound = {
 	.nr = 256,
 	.bytes = 16l << 20,
 	.share = 8,
 };
 
-/* Out of order: two of the widest windows, and bytes enough for one of them. */
+/* Out-of-order queue: two of the widest windows, and bytes for one of them. */
 static const struct shca_pkt_queue_bound shca_ooo_bound = {
 	.nr = SHCA_OOO_PSNS,
 	.bytes = 64l << 20,
 	.share = 4,
 };
 
-/* A device has no more for them than this part of the machine's memory. */
+/* A device uses at most this part of the machine's memory for them. */
 #define SHCA_PKT_QUEUE_OF_RAM	32
 
 /*
- * struct shca_queued_pkt - a packet that waits
- * @by_psn: in the tree of those that are out of order, if there is one
- * @in:	the skb that it is in, with a reference; @pkt.data points here
- * @bytes: what it takes; those of an skb count for the first packet in it
+ * struct shca_queued_pkt - a queued packet
+ * @by_psn:	in the tree of an out-of-order queue, if there is one
+ * @in:		its skb, with a reference; @pkt.data points here
+ * @bytes:	bytes charged; those of an skb are charged to its first packet
  */
 struct shca_queued_pkt {
 	struct list_head node;
@@ -85,7 +85,7 @@ static bool shca_pkt_queue_is_in(const struct shca_pkt_queue *queue,
 	       shca_pkt_queue_at(node)->in.skb == skb;
 }
 
-/* Bytes that one more packet takes, behind @before. */
+/* Bytes charged for one more packet behind @before. */
 static u32 shca_pkt_queue_bytes(const struct shca_pkt_queue *queue,
 			   struct list_head *before, const struct sk_buff *skb)
 {
@@ -94,7 +94,7 @@ static u32 shca_pkt_queue_bytes(const struct shca_pkt_queue *queue,
 	return sizeof(struct shca_queued_pkt) + skb->truesize;
 }
 
-/* Sides of many CPUs look and add: a little more than the bound may wait. */
+/* CPUs check and add without a lock, so the bound may be exceeded a little. */
 static bool shca_pkt_queue_has_room(const struct shca_pkt_queue *queue,
 			       const struct shca_pkt_queue_bound *bound, u32 bytes)
 {
@@ -112,7 +112,7 @@ static void shca_pkt_queue_account(struct shca_pkt_queue *queue, long bytes)
 	atomic_long_add(bytes, queue->total);
 }
 
-/* Adds @pkt behind @before. Return: NULL: it is lost. */
+/* Add @pkt behind @before. Return: NULL: the packet is lost. */
 static struct shca_queued_pkt *
 shca_pkt_queue_insert(struct shca_pkt_queue *queue, const struct shca_pkt_queue_bound *bound,
 		 struct list_head *before, const struct shca_pkt *pkt)
@@ -127,7 +127,8 @@ shca_pkt_queue_insert(struct shca_pkt_queue *queue, const struct shca_pkt_queue_
 	p = kmalloc(sizeof(*p), GFP_ATOMIC | __GFP_NOWARN);
 	if (!p)
 		return NULL;
-	/* Nothing of others' is kept. (What RAW_PACKET gets is a clone of the host's,
+	/*
+	 * Give up what others own: socket, route, conntrack. (An skb of RAW_PACKET is a clone,
 	 * see verbs/flow.c.)
 	 */
 	skb_orphan(in->skb);
@@ -144,7 +145,7 @@ shca_pkt_queue_insert(struct shca_pkt_queue *queue, const struct shca_pkt_queue_
 	list_add(&p->node, before);
 	if (list_is_last(&p->node, &queue->list))
 		return p;
-	/* Two of one skb that are no longer beside each other: it counts for both. */
+	/* Two packets of one skb are no longer neighbours: both are charged for it. */
 	next = shca_pkt_queue_at(p->node.next);
 	if (next->in.skb != in->skb &&
 	    shca_pkt_queue_is_in(queue, before, next->in.skb)) {
@@ -162,7 +163,7 @@ bool shca_pkt_queue_add(struct shca_mem_ctx *mem, struct shca_pkt_queue *queue,
 				queue->nr ? queue->list.prev : &queue->list, pkt);
 }
 
-/* @p, the one behind the last of the tree, joins it. */
+/* Add @p to the tree, behind its last packet. */
 static void shca_pkt_queue_grow(struct shca_pkt_queue *queue, struct shca_queued_pkt *p)
 {
 	struct rb_node *parent = NULL, **link = &queue->by_psn.rb_node;
@@ -175,7 +176,7 @@ static void shca_pkt_queue_grow(struct shca_pkt_queue *queue, struct shca_queued
 	rb_insert_color(&p->by_psn, &queue->by_psn);
 }
 
-/* @pkt has the latest PSN. Return: as shca_pkt_queue_add_ooo(). */
+/* Append @pkt, which has the latest PSN. Return: as shca_pkt_queue_add_ooo(). */
 static bool shca_pkt_queue_append(struct shca_pkt_queue *queue, const struct shca_pkt *pkt)
 {
 	struct list_head *before = queue->nr ? queue->list.prev : &queue->list;
@@ -199,7 +200,7 @@ bool shca_pkt_queue_add_ooo(struct shca_mem_ctx *mem, struct shca_pkt_queue *que
 		queue->by_psn = RB_ROOT;
 	if (!queue->nr || shca_psn_diff(pkt->psn, shca_pkt_queue_last(queue)->psn) > 0)
 		return shca_pkt_queue_append(queue, pkt);
-	/* (once until none is kept: each of them joins it once) */
+	/* Build the tree: once until the queue is empty, so each packet joins it once. */
 	if (RB_EMPTY_ROOT(&queue->by_psn)) {
 		list_for_each_entry(at, &queue->list, node)
 			shca_pkt_queue_grow(queue, at);

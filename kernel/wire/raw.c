@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The send queue of RAW_PACKET.  Each request is a frame, handed to the netdev as
- * it is, or to a QP of this device if a rule says so (verbs/flow.c).  Requests are
- * validated, completed and flushed by the requester of the core. For the core this
- * is a transport without headers.
+ * The send queue of RAW_PACKET. Each request is a frame, which goes to the netdev as it is, or
+ * to a QP of this device if a rule says so (verbs/flow.c). The requester of the core validates,
+ * completes and flushes the requests: for it this is a transport without headers.
  */
 #include "raw.h"
 
@@ -24,7 +23,7 @@ u32 shca_raw_max_len(const struct shca_dev *dev)
 	return READ_ONCE(dev->ndev->mtu) + VLAN_ETH_HLEN;
 }
 
-/* A tag is not counted to the length that the MTU limits. */
+/* The MTU does not count a VLAN tag. */
 static bool shca_raw_fits(const struct net_device *ndev,
 			  const struct sk_buff *skb)
 {
@@ -51,7 +50,7 @@ static void shca_raw_out(struct shca_qp *qp, struct sk_buff *skb)
 		shca_count(qp, TX_DROP);
 }
 
-/* Return: SHCA_MEM_OK, also where the frame is lost; or why there is no payload. */
+/* Return: SHCA_MEM_OK, also if the frame is lost; or why there is no payload. */
 static enum shca_mem_status shca_raw_send(struct shca_qp *qp,
 					  const struct shca_pkt *pkt)
 {
@@ -88,7 +87,7 @@ static enum shca_mem_status shca_raw_send(struct shca_qp *qp,
 	return SHCA_MEM_OK;
 }
 
-/* The next frame may not leave before this one's time is over. */
+/* Let the next frame leave when this one's time is over, by the rate limit. */
 static void shca_raw_pace(struct shca_sq *sq, u32 len, u64 now)
 {
 	u64 from;
@@ -120,7 +119,7 @@ bool shca_raw_transmit(struct shca_qp *qp)
 		shca_req_gather_failed(&sq->req, &pkt, status);
 		if (status != SHCA_MEM_RETRY)
 			continue;
-		/* Only memory is waited for: shca_sq_resume() comes. */
+		/* Memory is the only reason to wait: shca_sq_resume() follows. */
 		shca_sq_pause(sq);
 		break;
 	}

@@ -12,9 +12,8 @@ struct shca_qp;
 u32 shca_raw_max_len(const struct shca_dev *dev);
 
 /*
- * What shca_sq_send() does for this type.
- * Context: sq.lock held, bottom halves off.
- * Return: whether the budget ended it.
+ * Part of shca_sq_send() for RAW_PACKET. Context: sq.lock held, bottom halves off.
+ * Return: whether the budget is used up.
  */
 bool shca_raw_transmit(struct shca_qp *qp);
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Transmission: headers by the core's codec, payload gathered from memory and
- * summed up while it is in the cache, lower headers by the link.  Called by
- * both sides of a QP under their lock; knows no IP.
+ * Transmission: the core's codec builds headers, payload is gathered from memory and summed up
+ * while it is in the cache, the link adds lower headers. Both sides of a QP call this under
+ * their lock; it knows no IP.
  *
- * A batch has room for what follows.  It is opened by a packet whose message
- * continues, or by one of a list of small requests.  Packets of the same length
- * join it, and a shorter one closes it.  Large batches lie in page fragments, so
- * that they are neither copied nor need one long piece of memory.
+ * A batch has room for packets that follow. It is opened by a packet whose message continues,
+ * or by one of a list of small requests. Packets of the same length join it, and a shorter one
+ * closes it. Large batches lie in page fragments, so they need neither a copy nor much
+ * contiguous memory.
  */
 #include "tx.h"
 
@@ -24,7 +24,7 @@
 #include "fault_points.h"
 #include "payload.h"
 
-/* Up to this many bytes an skb is linear; more are in pages. */
+/* Larger skbs are not linear. */
 #define SHCA_LINEAR_BYTES	2048
 
 void shca_tx_begin(struct shca_batch *batch, struct shca_mem_ctx *mem,
@@ -73,20 +73,20 @@ enum shca_queue shca_tx_look(const struct shca_qp *qp, struct shca_route *route,
 }
 
 /*
- * Once the queue of an agent of the kernel is full, its answers wait in a list of the
- * RDMA core. That has no end and is charged to nobody. So a peer that asks and takes no
- * answer, or few, must not make it wait. These are datagrams, which may be lost.
+ * Is the send queue of QP0 or QP1 half full? When it is full, answers of the kernel's agent
+ * wait in a list of the RDMA core, which has no bound and is charged to nobody. So a peer that
+ * asks, and takes few answers, must not make it wait: datagrams may be lost.
  */
 static bool shca_tx_piles_up(const struct shca_qp *qp)
 {
 	if (qp->type != IB_QPT_GSI && qp->type != IB_QPT_SMI)
 		return false;
-	/* (others post meanwhile; a little more or less is as good) */
+	/* A hint, as others post meanwhile. */
 	return READ_ONCE(qp->index->sq_prod) - READ_ONCE(qp->status->sq_cons) >
 	       qp->sq.max_wr / 2;
 }
 
-/* The queue below was full: does its sender wait? */
+/* The queue below was full. Return: whether the sender waits for it. */
 static noinline bool shca_tx_waits(struct shca_batch *batch)
 {
 	struct shca_route *route = batch->route;
@@ -97,23 +97,20 @@ static noinline bool shca_tx_waits(struct shca_batch *batch)
 		return true;
 	if (shca_tx_piles_up(batch->qp))
 		return false;
-	/* The first look is one wait before what it is for. */
+	/* A look shows progress since the previous one, so the first is one wait earlier. */
 	queue = shca_tx_look(batch->qp, route, ktime_get_ns());
 	if (queue == SHCA_QUEUE_HOLDS || queue == SHCA_QUEUE_STOPPED)
 		route->busy = min_t(u32, route->busy, SHCA_BUSY_MAX);
 	else if (queue != SHCA_QUEUE_GOES && batch->qp->link->is_lossless)
-		route->busy = SHCA_BUSY_MAX / 2;	/* others were faster */
+		route->busy = SHCA_BUSY_MAX / 2;	/* others got the room */
 	else if (route->busy == SHCA_BUSY_MAX)
 		return false;
 	else if (route->busy > SHCA_BUSY_MAX)
-		route->busy = 0;	/* it was stopped, and goes on */
+		route->busy = 0;	/* it was stopped */
 	return true;
 }
 
-/*
- * The trace has one event for a run. It is told before any of it leaves, for
- * a receiver on this machine is quick. @built and @traced begin with the run.
- */
+/* One trace event for a run, before any of it leaves: a receiver on this machine is quick. */
 static void shca_tx_trace_run(struct shca_batch *batch)
 {
 	const struct shca_pkt *run = batch->run;
@@ -129,7 +126,7 @@ static void shca_tx_trace_run(struct shca_batch *batch)
 	trace_shca_tx(batch->qp->qpn, &pkt);
 }
 
-/* A packet has been built, with its payload at @data. */
+/* Trace a packet that was built, with its payload at @data. */
 static noinline void shca_tx_trace(struct shca_batch *batch,
 				   const struct shca_pkt *pkt, const u8 *data)
 {
@@ -177,7 +174,7 @@ enum shca_mem_status shca_tx_end(struct shca_batch *batch,
 			return SHCA_MEM_RETRY;
 		}
 		shca_count_n(qp, TX_DROP, batch->segs);
-		/* The rest of a pile goes at once. */
+		/* Drop the rest at once, too. */
 		if (shca_tx_piles_up(qp))
 			return SHCA_MEM_OK;
 	}
@@ -188,9 +185,9 @@ enum shca_mem_status shca_tx_end(struct shca_batch *batch,
 /* ---- memory --------------------------------------------------------------- */
 
 /*
- * Payload lies in pieces of large pages, cut off one after the other.  Pages
- * whose packets have all been received are used again: a page from the allocator
- * costs more, a clearing in particular where init_on_alloc is set.
+ * Payload lies in parts of large pages, cut off one after the other. A page whose packets have
+ * all been received is used again, as a page from the allocator costs more: with init_on_alloc
+ * it is cleared.
  */
 #define SHCA_FRAG_BYTES		32768
 #define SHCA_FRAG_PAGES		16
@@ -198,9 +195,9 @@ enum shca_mem_status shca_tx_end(struct shca_batch *batch,
 /**
  * struct shca_frags - memory for payload, per CPU; bottom halves off
  * @page:	with a reference each; NULL: none yet
- * @cur:	the one that is being cut up
- * @off:	where the rest of it begins
- * @size:	of it; 0: there is none
+ * @cur:	page that is being cut up
+ * @off:	its first unused byte
+ * @size:	its size; 0: there is none
  */
 struct shca_frags {
 	struct page *page[SHCA_FRAG_PAGES];
@@ -226,7 +223,7 @@ static struct page *shca_frag_alloc(u32 len, u32 *size)
 	return page;
 }
 
-/* Is the page ours alone, and one to be had without a reserve? */
+/* Has the page no other reference, and is it not from memory reserves? */
 static bool shca_frag_idle(struct page *page)
 {
 	return page && page_ref_count(page) == 1 && !page_is_pfmemalloc(page) &&
@@ -268,7 +265,7 @@ void shca_tx_exit(void)
 	}
 }
 
-/* Packets of two batches do not share a cache line. */
+/* Two batches share no cache line. */
 static void shca_frag_align(void)
 {
 	struct shca_frags *frags = this_cpu_ptr(&shca_frags);
@@ -276,7 +273,7 @@ static void shca_frag_align(void)
 	frags->off = ALIGN(frags->off, SMP_CACHE_BYTES);
 }
 
-/* Memory for the next @len bytes of a batch that is not linear. */
+/* Find memory for the next @len bytes of a batch that is not linear. */
 static bool shca_batch_find_frag(struct shca_batch *batch, u32 len)
 {
 	struct shca_frags *frags = this_cpu_ptr(&shca_frags);
@@ -293,13 +290,10 @@ static bool shca_batch_find_frag(struct shca_batch *batch, u32 len)
 }
 
 /*
- * A page stays as long as any part of it is in use.  So a batch states the whole of
- * each page that it has a part of.  A limit on queued truesize (qdiscs, neighbours,
- * sockets) thus limits what the queue pins.
- *
- * A packet of its own states its part only.  So do the parts of a batch when it is
- * split, and what sockets send from their sk_page_frag().  If they stated more, a
- * receiver's buffer would be full too early.
+ * A page stays as long as any part of it is in use, so a batch is charged whole pages. A limit
+ * on queued truesize (qdiscs, neighbours, sockets) thus limits what the queue pins. A packet of
+ * its own is charged its part, as are the parts of a batch that is split, and what sockets send
+ * from their sk_page_frag(). With more, a receiver's buffer would be full too early.
  */
 static void shca_batch_commit_frag(struct shca_batch *batch, u32 len)
 {
@@ -321,7 +315,7 @@ static void shca_batch_commit_frag(struct shca_batch *batch, u32 len)
 	skb->data_len += len;
 }
 
-/* @len bytes at the tail have been written and belong to the batch. */
+/* Add @len bytes, written at the tail, to the batch. */
 static void shca_batch_commit(struct shca_batch *batch, u32 len)
 {
 	if (batch->linear) {
@@ -336,14 +330,14 @@ static void shca_batch_commit(struct shca_batch *batch, u32 len)
 	batch->segs++;
 }
 
-/* READs and atomics that may be on their way at once, beside those that are. */
+/* READs and atomics that may become outstanding. */
 static u32 shca_batch_rd_room(const struct shca_req *req)
 {
 	return req->attr.max_rd_atomic - min_t(u32, req->attr.max_rd_atomic,
 					       req->psn.nr_rd);
 }
 
-/* How many packets like this are likely to follow it at once. */
+/* Return: how many such packets, with this one, are likely to leave at once. */
 static u32 shca_batch_expect(const struct shca_qp *qp,
 			     const struct shca_pkt *pkt)
 {
@@ -357,20 +351,20 @@ static u32 shca_batch_expect(const struct shca_qp *qp,
 	if (pkt->rest)
 		return info->hdr_len > SHCA_BTH_BYTES ? 1 :
 		       1 + DIV_ROUND_UP(pkt->rest, pkt->paylen);
-	/* Small requests that wait behind this one; a guess is enough. */
+	/* This request and small ones behind it; a guess is enough. */
 	if (pkt->wr) {
 		waiting = req->ring.prod - req->ring.nxt;
 		if (is_rd)
 			waiting = min(waiting, shca_batch_rd_room(req));
 		return 1 + waiting + !!READ_ONCE(qp->reply.due);
 	}
-	/* Responses, of which this is one; the other side's, under its lock. */
+	/* This READ or atomic response and those behind it; rq.lock is held. */
 	if (is_rd)
 		return max(1u, resp->reads.tail - resp->reads.send);
 	return 1;
 }
 
-/* What comes next goes to @av. */
+/* Set the destination of the next packets. */
 static void shca_batch_aim(struct shca_batch *batch, const struct shca_av *av)
 {
 	if (batch->av != av)
@@ -379,8 +373,8 @@ static void shca_batch_aim(struct shca_batch *batch, const struct shca_av *av)
 }
 
 /*
- * Packets to QP0 and to a group leave alone. A port has rules for them, and looks at the
- * first packet of a batch (shca_ib_may_send(), shca_ib_admit()).
+ * Packets to QP0 and to groups build no batches, as an InfiniBand port checks the first packet
+ * only (shca_ib_may_send(), shca_ib_admit()).
  */
 static bool shca_batch_may_have(const struct shca_pkt *pkt)
 {
@@ -394,7 +388,7 @@ static bool shca_batch_open(struct shca_batch *batch,
 	struct shca_qp *qp = batch->qp;
 	u32 expect = shca_batch_expect(qp, pkt);
 
-	/* A fault may be injected into each of them. */
+	/* Rules about packets ask for single ones. */
 	if (shca_fault_is_on(qp->dev, BIT(SHCA_FAULT_TX)) ||
 	    unlikely(!shca_batch_may_have(pkt)))
 		expect = 1;
@@ -406,7 +400,7 @@ static bool shca_batch_open(struct shca_batch *batch,
 						      batch->route,
 						      &batch->max_bytes);
 		batch->max_segs = clamp(batch->max_segs, 1u, expect);
-		/* An administrator has made the limit of the netdev that small. */
+		/* An administrator may set the limit of the netdev that low. */
 		if (unlikely(batch->max_bytes < len))
 			batch->max_segs = 1;
 		batch->max_bytes = min(batch->max_bytes,
@@ -432,7 +426,7 @@ static bool shca_batch_open(struct shca_batch *batch,
 	return true;
 }
 
-/* May @pkt, of @len bytes to @av, join? */
+/* May @pkt, of @len bytes to @av, join the batch? */
 static bool shca_batch_fits(const struct shca_batch *batch,
 			    const struct shca_pkt *pkt,
 			    const struct shca_av *av, u32 len)
@@ -479,10 +473,7 @@ static enum shca_mem_status shca_build(struct shca_batch *batch,
 	return SHCA_MEM_OK;
 }
 
-/*
- * Where rules look at each packet (fault.h). It goes through shca_tx_one() again, which
- * has the only copy of what is done for all packets.
- */
+/* Ask the rules about a packet, and send it by shca_tx_one() as a batch of its own. */
 static enum shca_mem_status
 shca_tx_ask_faults(struct shca_batch *batch, const struct shca_pkt *pkt,
 		const struct shca_pkt **failed)
@@ -492,7 +483,7 @@ shca_tx_ask_faults(struct shca_batch *batch, const struct shca_pkt *pkt,
 	struct shca_fault_hit hit;
 	bool passes = true;
 
-	/* What was built before the rule was made leaves first. */
+	/* Packets that were built before the rule was made leave first. */
 	status = shca_tx_end(batch, failed);
 	if (status != SHCA_MEM_OK)
 		return status;
@@ -533,9 +524,7 @@ enum shca_mem_status shca_tx_one(struct shca_batch *batch,
 	if (!batch->skb)
 		shca_batch_aim(batch, av);
 	if (!shca_batch_room(batch, pkt, len)) {
-		/* What is in the batch leaves; this packet is lost, if it finds
-		 * no room on its own either.
-		 */
+		/* Send the batch first. A packet is lost if it finds no room on its own either. */
 		if (batch->skb && batch->segs) {
 			status = shca_tx_end(batch, failed);
 			if (status != SHCA_MEM_OK)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Packets from their descriptors to the link, several at a time where that is
- * possible.  A run of packets of one length to one peer crosses the IP stack as one
- * (see struct shca_link_ops.max_batch).
+ * Packets from their descriptors to the link. A run of packets of one length to one peer
+ * crosses the IP stack as a batch (struct shca_link_ops.max_batch).
  */
 #ifndef SHCA_TX_H
 #define SHCA_TX_H
@@ -17,10 +16,10 @@ struct shca_mr;
 struct shca_qp;
 
 /*
- * How long to wait for a full queue.  Most queues are full for a moment; one that still
- * is after some waits is looked at less and less often.  After SHCA_BUSY_MAX waits,
- * a tenth of a second, what it refuses is lost, unless it is stopped.  Then nothing
- * leaves it, so it refuses others as well, and its sender waits for as long as it takes.
+ * Waits for a full queue below. Most queues are full for a moment; one that stays full is tried
+ * less and less often. After SHCA_BUSY_MAX waits, a tenth of a second, packets that it refuses
+ * are lost. But a stopped queue refuses others as well, so its sender waits for as long as it
+ * takes.
  */
 #define SHCA_BUSY_NS		50000
 #define SHCA_BUSY_STEP		8
@@ -29,34 +28,34 @@ struct shca_qp;
 #define SHCA_STOPPED_NS		(10 * NSEC_PER_MSEC)
 
 /*
- * Limits of one hold of a side's lock.  The limit on packets bounds the wait of
- * others for the lock.  The limit on skbs bounds the backlog of a receiver on this
- * machine, from which softirq takes something between two holds.
+ * Limits of a critical section of a side. The limit on packets bounds how long others wait for
+ * the lock. The limit on skbs bounds the backlog of a receiver on this machine, from which
+ * softirq takes packets only between two of them.
  */
 #define SHCA_TX_PKTS	128
 #define SHCA_TX_SKBS	16
 
-/* Packets that a side hands over at once, where they may be of one batch. */
+/* PSNs of one descriptor, if its packets may leave in batches. */
 #define SHCA_TX_BURST	32
 
 /*
  * Packets that have not been handed to the link yet.
- * @qp: @mem: @route: the sending side; the lock of its side is held while a batch lives
- * @av:		where all of them go
+ * @qp: @mem: @route: the sending side, whose lock is held while a batch exists
+ * @av:		destination of all of them
  * @skb:	NULL: the batch is empty
- * @first:	the first packet, at which a sender resumes when none could leave
- * @part:	the last one of a run; where a sender resumes, too
+ * @first:	the first packet, at which a sender resumes if none could leave
+ * @part:	the last packet of a run, at which a sender may resume, too
  * @handed:	skbs handed to the link since shca_tx_begin()
- * @segs: @seg_len: packets, and the length of each; the last may be shorter
+ * @segs: @seg_len: number of packets, and their length; the last may be shorter
  * @max_segs: @max_bytes: when it is full
- * @linear:	they lie in the skb itself, else in pages
- * @tail: @room: where the next packet goes, and what there is at least
+ * @linear:	they lie in the skb itself, otherwise in pages
+ * @tail: @room: where the next packet goes, and bytes that it has at least
  * @seed:	of the ICRCs of packets to @av
- * @mr:		a region that has been reached, kept for the next packet
+ * @mr:		cache of shca_mem_gather()
  * @run:	the run that is being built, or NULL; @built: its packets so far, of
  *		which @traced are in the trace
  * @hit:	fault of the one packet of this batch, or NULL
- * @judged:	rules have been asked about the packet that is being added
+ * @judged:	rules were asked about the packet that is being added
  */
 struct shca_batch {
 	struct shca_qp *qp;
@@ -84,13 +83,13 @@ struct shca_batch {
 	bool judged;
 };
 
-/* An empty batch; no cost until a packet is added. */
+/* Make an empty batch; cheap. */
 void shca_tx_begin(struct shca_batch *batch, struct shca_mem_ctx *mem,
 		   struct shca_route *route);
 
 /*
- * PSNs that the next packet may stand for. If packets could not leave in batches last time, it
- * is one packet, so that SHCA_TX_SKBS holds.
+ * PSNs that the next descriptor may stand for: one if packets could not leave in batches last
+ * time, so that SHCA_TX_SKBS holds.
  */
 static inline u32 shca_tx_max_run(const struct shca_batch *batch)
 {
@@ -98,7 +97,7 @@ static inline u32 shca_tx_max_run(const struct shca_batch *batch)
 	       SHCA_TX_BURST : 1;
 }
 
-/* Parts of shca_tx_add(): of @pkt->span 0, and of more. */
+/* Parts of shca_tx_add(), for @pkt->span 0 and for more. */
 enum shca_mem_status shca_tx_one(struct shca_batch *batch,
 				 const struct shca_pkt *pkt,
 				 const struct shca_pkt **failed);
@@ -107,14 +106,13 @@ enum shca_mem_status shca_tx_run(struct shca_batch *batch,
 				 const struct shca_pkt **failed);
 
 /*
- * Build one packet, or those of a run; hands over what cannot wait. No memory, no route, and
- * a queue below that refuses for long are counted and are loss, as on a wire.  Only the
- * protocol's retry limits may end a QP.  The queue may be full for a moment (a run of READ
- * responses into a backlog), or stopped (a peer that pauses the link).  The caller is then
- * asked to wait until shca_tx_busy_until(), and to resume at @failed, which is not @pkt nor a
- * part of it.
+ * Build one packet, or those of a run, and hand full batches to the link. Packets without
+ * memory or route are counted and lost, as on a wire, and so are those that a queue below
+ * refuses for long: only the protocol's retry limits may end a QP. If the queue is full for a
+ * moment, or is stopped (a peer pauses the link), the caller must wait until
+ * shca_tx_busy_until() and resume at @failed, which is not @pkt nor a part of it.
  * @pkt:	from shca_req_next() or shca_resp_next()
- * @failed:	the packet at which the sender must resume, unless OK
+ * @failed:	unless OK: the packet at which the sender must resume
  * Context: softirq or bottom halves off.
  * Return: SHCA_MEM_OK; SHCA_MEM_RETRY: resume later; or why the payload of @pkt (which then is
  * @failed) cannot be had.
@@ -128,7 +126,7 @@ static inline enum shca_mem_status shca_tx_add(struct shca_batch *batch,
 	return shca_tx_run(batch, pkt, failed);
 }
 
-/* Is it a queue below that @failed has to wait for? */
+/* Does @failed wait for a queue below? */
 static inline bool shca_tx_found_full(const struct shca_batch *batch,
 				      const struct shca_pkt *failed)
 {
@@ -136,12 +134,12 @@ static inline bool shca_tx_found_full(const struct shca_batch *batch,
 }
 
 /**
- * enum shca_queue - how the queue below was found
+ * enum shca_queue - result of a look at the queue below
  * @SHCA_QUEUE_GOES:	it is empty
  * @SHCA_QUEUE_MOVES:	packets have left it since the last look
- * @SHCA_QUEUE_HOLDS:	it has packets; the next look tells whether they leave
+ * @SHCA_QUEUE_HOLDS:	it has packets; the next look shows whether they leave
  * @SHCA_QUEUE_STOPPED:	it has packets, and none has left since the last look
- * @SHCA_QUEUE_RESUMED:	it goes, and was stopped at the last look
+ * @SHCA_QUEUE_RESUMED:	it was stopped at the last look, and goes on
  */
 enum shca_queue {
 	SHCA_QUEUE_GOES,
@@ -151,29 +149,23 @@ enum shca_queue {
 	SHCA_QUEUE_RESUMED,
 };
 
-/*
- * Look at the queue below. Looks that are more than a tenth of a second apart have nothing to
- * do with each other.
- * Context: the side's lock held.
- */
+/* Look at the queue below; a look up to 0.1 s ago counts. Context: the side's lock held. */
 enum shca_queue shca_tx_look(const struct shca_qp *qp, struct shca_route *route,
 			     u64 now);
 
-/* When to look again at the queue that was full, ns. Context: the side's lock held. */
+/* When to try the full queue again, ns. Context: the side's lock held. */
 u64 shca_tx_busy_until(const struct shca_route *route, u64 now);
 
-/* Hand over the rest. Return: SHCA_MEM_OK or SHCA_MEM_RETRY, as above. */
+/* Hand the rest to the link. Return: SHCA_MEM_OK or SHCA_MEM_RETRY, as above. */
 enum shca_mem_status shca_tx_end(struct shca_batch *batch,
 				 const struct shca_pkt **failed);
 
-/* Give back the memory kept for batches; none are built now. */
+/* Free the pages for batches; none are built any more. */
 void shca_tx_exit(void);
 
 /*
- * The packet at which the requester resumes waits for its memory. shca_sq_resume() comes; but
- * not where the kernel had no memory to ask with, and then the packet is tried again in a
- * moment.
- * Context: the side's lock held.
+ * The requester resumes at a packet whose memory is being fetched, by shca_sq_resume(); or
+ * after a delay, if the fetch could not be requested. Context: the side's lock held.
  */
 static inline void shca_sq_pause(struct shca_sq *sq)
 {
