@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/*
- * Address vectors, as far as all links have them. Address handles: creation in any
- * context (core_locking.rst), and the table in which work requests find them.
- */
+/* Common part of address vectors; address handles, made in any context (core_locking.rst). */
 #include "ah.h"
 
 #include <linux/slab.h>
@@ -14,7 +11,7 @@
 #include "../inject/fault.h"
 #include "../../uapi/softhca-abi.h"
 
-/* Handles have 24 bits; one is not used again before all others were. */
+/* Handles have 24 bits, and are used again after all others. */
 #define SHCA_AH_HANDLES XA_LIMIT(1, 0xffffff)
 
 void shca_ah_table_init(struct shca_dev *dev)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Address vectors and address handles. A work request names one by its number. The kernel copies
- * the address vector when it fetches the request. So an address handle may be
+ * Address vectors and address handles. A work request names a handle by number; the kernel
+ * copies the address vector when it fetches the request. An address handle may therefore be
  * destroyed while requests that used it are in progress.
  */
 #ifndef SHCA_AH_H
@@ -13,12 +13,7 @@
 
 struct shca_dev;
 
-/*
- * What a work request finds for a handle.
- *
- * Immutable once published. A modify replaces it and frees the old one after a
- * grace period.
- */
+/* Entry of a handle. Once published it is not changed: modify_ah replaces it (RCU). */
 struct shca_ah_entry {
 	struct rcu_head rcu;
 	struct ib_pd *pd;
@@ -49,8 +44,7 @@ static inline struct shca_ah *to_shca_ah(struct ib_ah *ibah)
  * @sport_hash:	spreads flows
  * @av:		result
  *
- * A static rate that the port does not reach is no limit.  The port's rate is that of now.
- *
+ * A static rate above the present rate of the port is no limit.
  * Context: any, like that of the address handle.
  * Return: NULL, or the reason for EINVAL.
  */

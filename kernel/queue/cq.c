@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Completion queues: creation, writing completions, waking consumers, and the
- * kernel consumer's poll.
+ * Completion queues: creation, completions, events, and the kernel consumer's poll.
  *
- * Timer: shca_cq.mod_timer, for moderation.  The first completion that is held back
- * arms it (shca_cq_hold()), and shca_cq_mod_timer() tells of those held.  Softirq.
- * Timer: shca_cq.burst_timer, for bursts and late data.  The first completion that is not
- * shown arms it (shca_cq_gather()), and so do the first late bytes (shca_cq_keep()).
- * shca_cq_burst_timer() places those, and shows the completions.  Softirq.
+ * Timer: shca_cq.mod_timer, for moderation. The first completion whose event waits arms it
+ * (shca_cq_hold()); shca_cq_mod_timer() raises the event. Softirq.
+ * Timer: shca_cq.burst_timer, for bursts and delayed placement. The first completion that is not
+ * shown arms it (shca_cq_gather()), and so do the first delayed bytes (shca_cq_keep()).
+ * shca_cq_burst_timer() places the bytes, and shows the completions. Softirq.
  */
 #include "cq.h"
 
@@ -28,12 +27,10 @@
 /* ---- arming ---------------------------------------------------------------- */
 
 /*
- * What the consumer is waiting for: SHCA_CQ_ARM_* or 0, with @arm for
- * shca_cq_disarm().
- *
- * A process: its arm word counts requests; each value fires once.  The barrier
- * pairs with the provider's between storing arm and polling. Either we see the new
- * arm word here, or the process sees our completion when it polls (litmus: cq-arm).
+ * Return: what the consumer has armed, SHCA_CQ_ARM_* or 0, with @arm for shca_cq_disarm(). A
+ * process counts its requests in its arm word; each value fires once. The barrier pairs with
+ * the provider's between storing arm and polling. Either the kernel sees the new arm word here,
+ * or the process sees the completion when it polls (litmus: cq-arm).
  */
 static u32 shca_cq_armed(struct shca_cq *cq, u32 *arm)
 {
@@ -48,7 +45,7 @@ static u32 shca_cq_armed(struct shca_cq *cq, u32 *arm)
 	return *arm == cq->armed ? 0 : *arm & SHCA_CQ_ARM_KIND;
 }
 
-/* The request @arm has its event. */
+/* Request @arm has got its event. */
 static void shca_cq_disarm(struct shca_cq *cq, u32 arm)
 {
 	lockdep_assert_held(&cq->lock);
@@ -59,7 +56,7 @@ static void shca_cq_disarm(struct shca_cq *cq, u32 arm)
 		cq->notify = 0;
 }
 
-/* Return: whether this completion is held back, to share an event. */
+/* Return: whether the event waits, for further completions to share it. */
 static bool shca_cq_hold(struct shca_cq *cq)
 {
 	if (likely(!cq->mod_period_us) || cq->held + 1 >= cq->mod_count)
@@ -77,7 +74,7 @@ static bool shca_wc_is_solicited(const struct shca_wc *wc)
 	return wc->solicited || wc->status != SHCA_WC_SUCCESS;
 }
 
-/* Whether a completion fires what the consumer armed. */
+/* Return: whether a completion fires what the consumer armed. */
 static __always_inline bool shca_cq_fires(struct shca_cq *cq, bool solicited)
 {
 	u32 arm, kind;
@@ -91,14 +88,10 @@ static __always_inline bool shca_cq_fires(struct shca_cq *cq, bool solicited)
 	return true;
 }
 
-/*
- * A kernel consumer is called on the CPU of its completion vector, as by the interrupt of an
- * adapter. Where both ends are on this machine, a request would otherwise be posted, received
- * and answered on the one CPU of who posted it.
- */
+/* Run a kernel consumer's handler on the CPU of its vector, not on that of a local poster. */
 static void shca_cq_schedule(struct shca_cq *cq)
 {
-	/* No CPU goes offline meanwhile. What waits on one that does later, another one runs. */
+	/* No CPU goes offline meanwhile. The work of one that does later runs on another. */
 	preempt_disable();
 	if (cpu_online(cq->comp_cpu))
 		shca_bh_schedule_on(cq->comp_cpu, &cq->comp_bh);
@@ -107,10 +100,10 @@ static void shca_cq_schedule(struct shca_cq *cq)
 	preempt_enable();
 }
 
-/* No lock held. */
+/* Context: no lock held. */
 static void shca_cq_notify(struct shca_cq *cq)
 {
-	/* A kernel consumer that is not told would never end: it drains its queues. */
+	/* Not for kernel consumers, which drain their queues, and would wait for ever. */
 	if (shca_fault_is_on(to_shca_dev(cq->ibcq.device), BIT(SHCA_FAULT_NOTIFY)) &&
 	    cq->is_user && shca_fault_is_silent(&cq->ibcq))
 		return;
@@ -150,7 +143,7 @@ static void shca_cq_fill(struct shca_cqe *cqe, u32 qpn,
 		cqe->tm_priv = wc->tm_priv;
 		return;
 	}
-	/* (also what tag matching has left in the slot) */
+	/* Tag matching may have used the slot before. */
 	cqe->tm_tag_lo = 0;
 	cqe->tm_tag_hi = 0;
 	cqe->tm_priv = 0;
@@ -165,9 +158,8 @@ static void shca_cq_fill(struct shca_cqe *cqe, u32 qpn,
 }
 
 /*
- * Only QPs write the completions of a process, in softirq or with bottom halves
- * off. Kernel consumers also poll and arm, in any context, so their lock disables
- * interrupts.
+ * Only QPs write the completions of a process, in softirq or with bottom halves off. Kernel
+ * consumers also poll and arm, in any context, so their lock disables interrupts.
  */
 static unsigned long shca_cq_lock(struct shca_cq *cq)
 	__acquires(&cq->lock)
@@ -191,8 +183,8 @@ static void shca_cq_unlock(struct shca_cq *cq, unsigned long flags)
 }
 
 /*
- * What waits becomes visible: the first one last, so that a process which polls sees all
- * or none. Return: whether they fire what the consumer armed.
+ * Show the completions that wait: the first one last, so that a process that polls sees all or
+ * none. Return: whether they fire what the consumer armed.
  */
 static bool shca_cq_show_locked(struct shca_cq *cq)
 {
@@ -206,7 +198,7 @@ static bool shca_cq_show_locked(struct shca_cq *cq)
 		/* As in shca_cq_publish() (litmus: cqe-seq) */
 		smp_store_release(&cq->ring[(i - 1) & (cq->entries - 1)].seq, i);
 	cq->shown = cq->prod;
-	/* Nothing waits any more, and the next burst has all of its time. */
+	/* The next burst gets all of its time. */
 	hrtimer_try_to_cancel(&cq->burst_timer);
 	/* Not before they are visible: see shca_cq_armed(). */
 	fires = cq->untold &&
@@ -221,10 +213,10 @@ static void shca_cq_start_burst_timer(struct shca_cq *cq, u32 us)
 		      HRTIMER_MODE_REL_SOFT);
 }
 
-/* Completions that wait for late data at most: they are shown in one hold of the lock. */
+/* Completions that wait for delayed placement, at most: one critical section shows them. */
 #define SHCA_CQ_WAITING		256
 
-/* A burst is full; or, without bursts, no data is late. */
+/* Is a burst full? Without bursts: are no bytes delayed? */
 static bool shca_cq_has_waited(const struct shca_cq *cq)
 {
 	u32 nr = cq->prod - cq->shown;
@@ -234,7 +226,7 @@ static bool shca_cq_has_waited(const struct shca_cq *cq)
 	return !cq->delayed->nr || nr >= SHCA_CQ_WAITING;
 }
 
-/* One more waits. Return: as shca_cq_show_locked(), if none of them has to any more. */
+/* A completion waits. Return: as shca_cq_show_locked(), if it is called. */
 static noinline bool shca_cq_gather(struct shca_cq *cq, const struct shca_wc *wc)
 {
 	bool first = !cq->untold;
@@ -245,13 +237,13 @@ static noinline bool shca_cq_gather(struct shca_cq *cq, const struct shca_wc *wc
 		cq->untold = SHCA_CQ_UNTOLD_SOME;
 	if (shca_cq_has_waited(cq))
 		return shca_cq_show_locked(cq);
-	/* (data that is late may have started it) */
+	/* Delayed placement may have started the timer. */
 	if (first && !hrtimer_is_queued(&cq->burst_timer))
 		shca_cq_start_burst_timer(cq, cq->wait_us);
 	return false;
 }
 
-/* Completions of a kernel consumer up to here can be polled. */
+/* Return: index up to which a kernel consumer can poll. */
 static u32 shca_cq_visible(const struct shca_cq *cq)
 {
 	lockdep_assert_held(&cq->lock);
@@ -271,7 +263,7 @@ static noinline void shca_cq_disguise(const struct shca_cq *cq,
 		cqe->vendor_err = is->vendor_err[cqe->status];
 }
 
-/* The completion is written. Return: whether it fires what the consumer armed. */
+/* Publish a completion that is written. Return: whether it fires what the consumer armed. */
 static bool shca_cq_publish(struct shca_cq *cq, struct shca_cqe *cqe,
 			    const struct shca_wc *wc)
 {
@@ -297,8 +289,9 @@ bool shca_cq_post(struct shca_cq *cq, struct ib_qp *qp, u32 qpn,
 	flags = shca_cq_lock(cq);
 	cons = cq->is_user ? READ_ONCE(cq->index->cons) : cq->cons;
 	/*
-	 * A process may write anything there: all it can do is overflow. What is written
-	 * to a slot depends on this, so it comes after the process has read it (litmus: cq-cons).
+	 * A process may write anything there: all it can do is overflow. The stores to a slot
+	 * depend on this read, so they come after the process has read the slot (litmus:
+	 * cq-cons).
 	 */
 	if (cq->overflow || cq->prod - cons >= cq->entries ||
 	    (shca_fault_is_on(to_shca_dev(cq->ibcq.device), BIT(SHCA_FAULT_CQ)) &&
@@ -318,7 +311,7 @@ bool shca_cq_post(struct shca_cq *cq, struct ib_qp *qp, u32 qpn,
 		return false;
 	}
 	if (trace_shca_poll_enabled() && cq->is_user && cons != cq->cons) {
-		/* (of a process, @cons is nobody's else) */
+		/* for this trace event only, in a CQ of a process */
 		trace_shca_poll(cq->ibcq.res.id, cons - cq->cons);
 		cq->cons = cons;
 	}
@@ -335,7 +328,7 @@ bool shca_cq_post(struct shca_cq *cq, struct ib_qp *qp, u32 qpn,
 	return true;
 }
 
-/* The moderation period of the completions held back is over. */
+/* The moderation period is over. */
 static enum hrtimer_restart shca_cq_mod_timer(struct hrtimer *timer)
 {
 	struct shca_cq *cq = container_of(timer, struct shca_cq, mod_timer);
@@ -392,7 +385,7 @@ void shca_cq_keep(struct shca_cq *cq, struct shca_mr *mr, u64 va, const u8 *byte
 	if (cq->delayed->nr == SHCA_DELAYED_MESSAGES)
 		shca_delayed_cq_place(cq->delayed);
 	shca_delayed_cq_add(cq->delayed, mr, va, bytes, len);
-	/* Without a completion, too, it comes: of a READ that is not signalled. */
+	/* Start it here, as a READ that is not signalled has no completion. */
 	if (!hrtimer_is_queued(&cq->burst_timer))
 		shca_cq_start_burst_timer(cq, cq->late_us);
 	shca_cq_unlock(cq, flags);
@@ -428,13 +421,13 @@ void shca_cq_drain(struct shca_cq *cq)
 	hrtimer_cancel(&cq->mod_timer);
 	shca_cq_mod_timer(&cq->mod_timer);
 	/*
-	 * The first turn that begins from here on is of what was scheduled before, and
-	 * it has ended when the second one begins. Other QPs keep the CQ busy for ever.
-	 * (litmus: cq-turns)
+	 * The first turn of the handler that begins from here on is for what was scheduled
+	 * before. It has ended when the second one begins. Other QPs may keep the CQ busy for
+	 * ever (litmus: cq-turns).
 	 */
 	turns = smp_load_acquire(&cq->comp_turns);
 	while (shca_bh_is_busy(&cq->comp_bh) &&
-	       /* (pairs with shca_cq_comp(): the turn before is visible) */
+	       /* Pairs with shca_cq_comp(): the previous turn is visible. */
 	       smp_load_acquire(&cq->comp_turns) - turns < 2)
 		usleep_range(20, 100);
 }
@@ -456,7 +449,7 @@ SHCA_BH_HANDLER(shca_cq_comp)
 {
 	struct shca_cq *cq = container_of(bh, struct shca_cq, comp_bh);
 
-	/* (shca_cq_drain() takes it for the end of the turn before; litmus: cq-turns) */
+	/* For shca_cq_drain() this ends the previous turn (litmus: cq-turns). */
 	smp_store_release(&cq->comp_turns, cq->comp_turns + 1);
 	cq->ibcq.comp_handler(&cq->ibcq, cq->ibcq.cq_context);
 }
@@ -505,7 +498,7 @@ err_ring:
 	return err;
 }
 
-/* Both name them, and both end in shca_cq.flags. */
+/* The flags of both interfaces end in shca_cq.flags. */
 static_assert((int)SHCA_CQ_TIMESTAMPS == (int)IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION &&
 	      (int)SHCA_CQ_IGNORE_OVERRUN == (int)IB_UVERBS_CQ_FLAGS_IGNORE_OVERRUN);
 
@@ -593,9 +586,7 @@ int shca_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 {
 	struct shca_cq *cq = to_shca_cq(ibcq);
 
-	/* No QP uses it any longer (the core counts), so nothing schedules it
-	 * anew; a kernel consumer's handler may still be running.
-	 */
+	/* No QP uses the CQ (the RDMA core counts), but a consumer's handler may still run. */
 	hrtimer_cancel(&cq->burst_timer);
 	shca_cq_show(cq);
 	hrtimer_cancel(&cq->mod_timer);
@@ -614,36 +605,32 @@ int shca_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 
 /* ---- change of the size --------------------------------------------------- */
 
-/* Completions that are moved in one hold of the lock at most. */
+/* Completions that are moved in one critical section, at most. */
 #define SHCA_CQ_MOVE		256
-/* Passes without the lock; only a CQ whose process polls on needs more. */
+/* Passes without the lock: more are needed only if the process goes on polling. */
 #define SHCA_CQ_MOVE_PASSES	64
 
-/*
- * Copy completions @from to @to.  Each is complete and does not change until it is
- * consumed. One that is consumed meanwhile may be overwritten; its copy is never
- * read.
- */
+/* Copy completions @from to @to, which do not change until they are consumed. */
 static void shca_cq_move(const struct shca_cq *cq, struct shca_cqe *ring,
 			 u32 entries, u32 from, u32 to)
 {
 	for (; from != to; from++) {
 		struct shca_cqe *cqe = &ring[from & (entries - 1)];
 
-		/* What was consumed may be written anew: copied for nothing. */
+		/* What was consumed may be overwritten; its copy is never read. */
 		*cqe = data_race(cq->ring[from & (cq->entries - 1)]);
 		cqe->seq = from + 1;
 	}
 }
 
-/* The ring that a resize prepares; in the end the former ring, which it frees. */
+/* The ring that a resize prepares; after shca_cq_swap() the former ring, to be freed. */
 struct shca_cq_ring {
 	struct shca_buf *buf;
 	struct rdma_user_mmap_entry *mmap;
 	u32 entries;
 };
 
-/* All is in the new ring: it becomes the CQ's. */
+/* Replace the ring of the CQ by the new one, which has all completions. */
 static void shca_cq_swap(struct shca_cq *cq, struct shca_cq_ring *ring)
 {
 	struct shca_cq_ring old = { cq->ring_buf, cq->ring_mmap, cq->entries };
@@ -654,7 +641,7 @@ static void shca_cq_swap(struct shca_cq *cq, struct shca_cq_ring *ring)
 	cq->entries = ring->entries;
 	cq->ring = ring->buf->va;
 	cq->ibcq.cqe = ring->entries - 1;
-	/* In the new ring each is complete. */
+	/* All completions are visible in the new ring. */
 	if (cq->delayed)
 		shca_delayed_cq_place(cq->delayed);
 	cq->shown = cq->prod;
@@ -662,8 +649,8 @@ static void shca_cq_swap(struct shca_cq *cq, struct shca_cq_ring *ring)
 }
 
 /*
- * Completions go on being written; most are moved without the lock, which is
- * held for the last few.  Return: 0, or EINVAL: more than @cqe are in it.
+ * Move completions, while others are written: most without the lock, which is held for the last
+ * few. Return: 0, or EINVAL: more than @cqe are in the CQ.
  */
 static int shca_cq_replace(struct shca_cq *cq, struct shca_cq_ring *ring,
 			   u32 cqe)
@@ -676,7 +663,7 @@ static int shca_cq_replace(struct shca_cq *cq, struct shca_cq_ring *ring,
 	for (;;) {
 		prod = cq->prod;
 		cons = READ_ONCE(cq->index->cons);
-		/* Also where the process has written nonsense there. */
+		/* The index of the process may also be nonsense. */
 		if (prod - cons > cqe || prod - cons > cq->entries)
 			goto refuse;
 		if (prod - from > prod - cons)
@@ -724,7 +711,7 @@ static int shca_cq_resize(struct shca_cq *cq, u32 cqe, struct ib_udata *udata)
 	resp.ring_off = rdma_user_mmap_get_offset(ring.mmap);
 	resp.ring_len = ring.buf->len;
 	resp.entries = ring.entries;
-	/* Before the rings change places: nothing fails after that. */
+	/* Before the swap, as nothing may fail after it. */
 	err = shca_udata_out(udata, &resp, sizeof(resp));
 	if (!err)
 		err = shca_cq_replace(cq, &ring, cqe);
@@ -762,7 +749,7 @@ int shca_modify_cq(struct ib_cq *ibcq, u16 count, u16 period_us)
 
 	local_bh_disable();
 	flags = shca_cq_lock(cq);
-	/* A completion already held back waits for the former period at most. */
+	/* An event that waits already comes after the former period at most. */
 	cq->mod_count = count;
 	cq->mod_period_us = count > 1 ? period_us : 0;
 	shca_cq_unlock(cq, flags);
@@ -810,7 +797,7 @@ int shca_poll_cq(struct ib_cq *ibcq, int nr, struct ib_wc *wc)
 		wc->wc_flags = shca_kernel_wc_flags(cqe->wc_flags);
 		wc->pkey_index = cqe->pkey_index;
 		wc->slid = cqe->slid;
-		/* (the kind of packet is for processes: shca_roce_path()) */
+		/* With RoCE @sl is the kind of packet, for processes only (shca_roce_path()). */
 		wc->sl = ib ? cqe->sl : 0;
 		wc->dlid_path_bits = cqe->dlid_path_bits;
 		wc->port_num = cqe->port;
@@ -861,9 +848,7 @@ int shca_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
 	int missed;
 
 	spin_lock_irqsave(&cq->lock, irqflags);
-	/* A request for any completion is not weakened by a later solicited
-	 * one before it has fired (IBTA 11.4.2.2).
-	 */
+	/* A solicited request does not weaken one for any completion (IBTA 11.4.2.2). */
 	if ((flags & IB_CQ_SOLICITED_MASK) == IB_CQ_NEXT_COMP)
 		cq->notify = SHCA_CQ_ARM_NEXT;
 	else if (!cq->notify)

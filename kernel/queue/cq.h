@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/*
- * Completion queues.
- */
+/* Completion queues. */
 #ifndef SHCA_CQ_H
 #define SHCA_CQ_H
 
@@ -17,7 +15,7 @@
 struct shca_delayed_cq;
 struct shca_mr;
 
-/* Completions that the consumer has not been told of. */
+/* Completions that have raised no event. */
 enum shca_cq_untold {
 	SHCA_CQ_UNTOLD_NONE,
 	SHCA_CQ_UNTOLD_SOME,
@@ -33,29 +31,28 @@ enum shca_cq_untold {
  *		read once, never trusted
  * @entries:	power of two
  * @prod:	completions written
- * @burst:	if more than 1: so many are shown at a time (personality)
- * @delayed:	of a process, or NULL: what is placed before they are shown
- * @late_us:	for so long at most (personality)
- * @wait_us:	a completion waits for so long at most before it is shown, for one of
- *		these two reasons; 0: none does
- * @shown:	with @wait_us: completions that the consumer can see
- * @untold:	with @wait_us: what waits, or was moved by a resize, and fires nothing yet
+ * @burst:	if more than 1: completions are shown in groups of this size (personality)
+ * @delayed:	of a process, or NULL: delayed placement, before completions are shown
+ * @late_us:	longest delay of placement (personality)
+ * @wait_us:	longest wait of a completion to be shown, for one of these two reasons; 0: none
+ * @shown:	with @wait_us: completions that the consumer can see. Others, and those moved
+ *		by a resize, may have raised no event yet (enum shca_cq_untold)
  * @burst_timer: ends @wait_us and @late_us
  * @armed:	last value of index->arm that has fired
  * @cons:	kernel consumer: completions polled. A process: those that the trace event
- *		shca_poll has told of
+ *		shca_poll has reported
  * @notify:	kernel consumer: SHCA_CQ_ARM_* or 0
- * @flags:	SHCA_CQ_* that it was made with; constant. After an overrun of one that
- *		ignores them a completion is lost, and nothing else happens
+ * @flags:	SHCA_CQ_*; constant. With SHCA_CQ_IGNORE_OVERRUN a completion that does not
+ *		fit is lost, and nothing else happens
  * @overflow:	a completion was lost; CQ_ERR is raised
  * @qps:	kernel consumer: the QP of each slot
- * @mod_count: @mod_period_us: of what the consumer armed for, that many make an
- *		event, or that long after the first of them; 0: each does
- * @held:	of these, how many have been held back
+ * @mod_count: @mod_period_us: moderation: this many completions that the consumer armed for
+ *		share an event, or those of this time from the first of them on; 0: none
+ * @held:	completions whose event waits
  * @mod_timer:	ends @mod_period_us
  * @comp_bh:	kernel consumer: runs the handler, never inside a post call
- *		(core_locking.rst); never on two CPUs, so one handler at a time
- * @comp_cpu:	where that is, by the completion vector
+ *		(core_locking.rst), and never on two CPUs
+ * @comp_cpu:	its CPU, by the completion vector
  * @comp_turns:	how many times @comp_bh has begun
  * @err_bh:	raises CQ_ERR: completions are written under a QP's locks, and
  *		a handler may call any verb
@@ -106,41 +103,40 @@ static inline struct shca_cq *to_shca_cq(struct ib_cq *ibcq)
  * @qp:		the consumer's QP, of which @wc is a completion
  * @qpn:	its number
  * Context: softirq or bottom halves off.
- * Return: false: the CQ is full; the completion is lost and CQ_ERR raised, the caller must put
- * its QP into the error state (IBTA 11.6.3.1).
+ * Return: false: the CQ is full, the completion is lost and CQ_ERR raised; the caller must put its
+ * QP into the error state (IBTA 11.6.3.1).
  */
 bool shca_cq_post(struct shca_cq *cq, struct ib_qp *qp, u32 qpn,
 		  const struct shca_wc *wc);
 
 /*
- * Drop the completions of a QP that was reset or destroyed. Only for kernel consumers, whose
- * completions point to the QP; a process's provider does it for itself, by QP number.
- * @qp:		produces none any more
+ * Drop the completions of a kernel consumer's QP that was reset or destroyed, because they
+ * point to it. A process's provider does so for itself, by QP number.
+ * @qp:		completes nothing any more
  */
 void shca_cq_purge(struct shca_cq *cq, const struct ib_qp *qp);
 
 /*
- * A QP of a kernel consumer has ended: events of its completions come now. After the last one
- * the consumer frees the CQ.  ib_free_cq() first ends what the handler has queued, and then
- * destroys the CQ: no event may come in between.
- * Context: may sleep.
+ * A QP of a kernel consumer has ended: its completions raise their events now. The consumer may
+ * free the CQ next. ib_free_cq() first ends what the handler has queued, and then destroys the
+ * CQ: no event may come in between. Context: may sleep.
  */
 void shca_cq_drain(struct shca_cq *cq);
 
 /*
- * The completions that wait become visible, and late data is placed.
- * Context: softirq or process. Before a consumer is told that a QP has ended or drained.
+ * Place delayed bytes and show completions, before a consumer gets the event that a QP has
+ * failed or drained. Context: softirq or process.
  */
 void shca_cq_show(struct shca_cq *cq);
 
 /*
- * shca_cq_keep() - the first @len bytes of a message, SHCA_DELAYED_BYTES at most, come late
- * shca_cq_place() - what is late is placed now
- * shca_cq_keep_order() - the same, if any of it belongs into these segments
+ * shca_cq_keep() - delay the first @len bytes of a message, SHCA_DELAYED_BYTES at most
+ * shca_cq_place() - place all delayed bytes now
+ * shca_cq_keep_order() - the same, if any of them belong into these segments
  *
- * The CQ, which has @delayed, gets the message's completion. Those that are not shown yet
- * stay so. shca_cq_place() is for any CQ of a process.
- * Context: softirq or bottom halves off; a lock of a QP may be held.
+ * The CQ, which has @delayed, gets the message's completion. Completions that are not shown yet
+ * stay so. shca_cq_place() is for any CQ of a process. Context: softirq or bottom halves off; a
+ * lock of a QP may be held.
  */
 void shca_cq_keep(struct shca_cq *cq, struct shca_mr *mr, u64 va, const u8 *bytes,
 		  u32 len);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* The QPs that a multicast packet is for. */
+/* QPs that a multicast packet is for. */
 #include "group.h"
 
 #include <linux/rculist.h>

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/*
- * The multicast groups of a network namespace: which QPs are attached to which.  They
- * are changed by verbs/mcast.c, under a mutex, and read under RCU.
- */
+/* Multicast groups of a namespace and their QPs. verbs/mcast.c changes them; readers use RCU. */
 #ifndef SHCA_GROUP_H
 #define SHCA_GROUP_H
 
@@ -28,9 +25,9 @@ struct shca_group_member {
 };
 
 /*
- * A group in which a device has QPs, at least one.  @in_dev or @idev is the IP
- * part of the netdev that has joined, with a reference; they change under RTNL.
- * Both are NULL while there is none that could, and on an InfiniBand port.
+ * A group in which a device has QPs, at least one. @in_dev or @idev is the IP part of the
+ * netdev that has joined, with a reference; they change under RTNL. Both are NULL while none
+ * could join, and on an InfiniBand port.
  */
 struct shca_group {
 	struct hlist_node node;
@@ -52,9 +49,9 @@ shca_group_chain(struct shca_net *snet, const struct in6_addr *mgid)
 
 /*
  * Call @fn for each QP attached to the group of a packet.
- * @fn:		@vlan: where the group's device received it
- * Context: softirq.  The QP does not go while @fn runs.
- * Return: how many these were.
+ * @fn:		@vlan: where the group's device received it. The QP does not go meanwhile
+ * Context: softirq.
+ * Return: the number of these QPs.
  */
 unsigned int shca_group_walk(const struct shca_link_ops *link,
 			     struct shca_net *snet, const struct sk_buff *skb,

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * What went wrong last with a QP.
- *
- * A side's error is a copy of what its completion or its answer said, so that it
- * is known after the process has dropped it. A serious error is not replaced by
- * one that a retry cures, such as a missing receive request, until the QP is reset.
+ * The last error of a QP: a copy of what a side's completion or answer said, known after the
+ * process has dropped it. An error that a retry cures, such as a missing receive request, does
+ * not replace a serious one until the QP is reset.
  */
 #include "last_error.h"
 
@@ -16,10 +14,10 @@
 #include "../core/wr.h"
 #include "qp_table.h"
 
-/* QPs that a device remembers after their destruction; the oldest one goes. */
+/* Destroyed QPs that a device remembers. */
 #define SHCA_HISTORY	64
 
-/* a QP that is gone */
+/* A destroyed QP. */
 struct shca_past {
 	kuid_t uid;
 	bool is_user;
@@ -123,7 +121,7 @@ void shca_last_error_queue(struct shca_side *side, u8 what)
 	struct shca_dump_error *error = &side->error;
 
 	error->count++;
-	/* What is flushed after the first failure does not fit either. */
+	/* Completions that are flushed after the first failure do not fit either. */
 	if (shca_error_is_serious(error))
 		return;
 	error->when = ktime_get_coarse_boottime_ns();
@@ -138,7 +136,7 @@ void shca_last_error_dropped(struct shca_qp *qp, const struct shca_pkt *pkt,
 
 	switch (id) {
 	case SHCA_CNT_RX_PATH:
-		/* Without a peer, no path is right. */
+		/* A QP without a peer accepts no path. */
 		reason = READ_ONCE(qp->state) < IB_QPS_RTR ?
 			 SHCA_REASON_STATE : SHCA_REASON_PATH;
 		break;
@@ -205,7 +203,7 @@ static void shca_last_error_read_locked(const struct shca_qp *qp,
 			memcpy(errors->dest, &qp->av.roce.daddr,
 			       sizeof(errors->dest));
 	}
-	/* The process has set it; nothing depends on it. */
+	/* The process writes this index; nothing depends on it. */
 	if (qp->index && qp->sq.entries)
 		errors->unfinished = READ_ONCE(qp->index->sq_prod) -
 				   (req->ring.head - req->ring.own);
@@ -239,7 +237,7 @@ void shca_last_error_bury(struct shca_qp *qp)
 	struct shca_history *history = qp->dev->history;
 	struct shca_past past = { .uid = qp->uid, .is_user = qp->is_user };
 
-	/* A work queue has no number that anybody knows. */
+	/* Nobody knows a work queue by number. */
 	if (qp->wq)
 		return;
 	shca_last_error_read(qp, &past.errors);
@@ -252,7 +250,7 @@ void shca_last_error_bury(struct shca_qp *qp)
 	spin_unlock(&history->lock);
 }
 
-/* Arguments of shca_last_error_walk(); @pass: how many QPs are still to be passed over */
+/* Arguments of shca_last_error_walk(); @pass: QPs that are still to be skipped */
 struct shca_last_error_walk {
 	const struct shca_dev *dev;
 	long pass;
@@ -320,8 +318,6 @@ int shca_last_error_walk(struct shca_dev *dev, long from, kuid_t uid,
 	}
 	return err;
 }
-
-/* ---- a device's --------------------------------------------------------------- */
 
 int shca_history_init(struct shca_dev *dev)
 {

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * What went wrong last with a QP, for `softhca explain`.
- *
- * Each side keeps its last error, and the device those of the last QPs that were
- * destroyed after one. Only error paths write any of it.
+ * Last errors of QPs, for `softhca explain`: of each side, and in the device's history of the
+ * last QPs that were destroyed after an error. Only error paths write them.
  */
 #ifndef SHCA_LAST_ERROR_H
 #define SHCA_LAST_ERROR_H
@@ -25,7 +23,7 @@ void shca_last_error_packet(struct shca_side *side, const struct shca_pkt *pkt,
 		      enum shca_verdict verdict, u16 vendor_err);
 
 /*
- * A queue has failed, and no completion tells; the side's lock is held.
+ * A queue has failed without a completion; the side's lock is held.
  * @what:	SHCA_ERROR_RING or SHCA_ERROR_CQ
  */
 void shca_last_error_queue(struct shca_side *side, u8 what);
@@ -34,10 +32,10 @@ void shca_last_error_queue(struct shca_side *side, u8 what);
 void shca_last_error_dropped(struct shca_qp *qp, const struct shca_pkt *pkt,
 		       enum shca_counter id);
 
-/* The QP begins anew; both locks are held. */
+/* Forget the errors, as the QP begins anew; both locks are held. */
 void shca_last_error_clear(struct shca_qp *qp);
 
-/* The QP is being destroyed. Context: process, no lock. */
+/* Save the errors of a QP that is being destroyed. Context: process, no lock. */
 void shca_last_error_bury(struct shca_qp *qp);
 
 /* Make the history of a new device. Return: 0 or -ENOMEM. */
@@ -49,7 +47,7 @@ void shca_history_exit(struct shca_dev *dev);
  * @dev:	the device
  * @from:	how many to pass over
  * @uid:	only QPs of this user; INVALID_UID: all
- * @fn:		returns 0, or an error that ends the walk. Context: RCU read side
+ * @fn:		returns 0, or an error that ends the walk; must not sleep (RCU read side)
  * @arg:	of @fn
  *
  * Context: process.

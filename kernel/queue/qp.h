@@ -2,20 +2,17 @@
 /*
  * Queue pairs: the object, its two sides and its state.
  *
- * A QP is two independent halves, each with a lock: the send side (requester) and
- * the receive side (responder).  Work runs to completion in whichever context
- * raises it: a post, a received packet, a timer.  When a budget is used up, a
- * continuation in softirq (bh.h) takes over.
+ * A QP is two independent halves, each with a lock: the send side (requester) and the receive
+ * side (responder). Work runs to completion in the context that raises it: a post, a received
+ * packet, a timer. When a budget is used up, a continuation in softirq (bh.h) takes over.
  *
- * Lifetime.  struct ib_qp is allocated and freed by the RDMA core.  struct shca_qp
- * is ours. The receive path finds it through RCU, so it is freed after a grace
- * period.  @ref counts the object itself, each packet being received and each look
- * of a dump.
+ * Lifetime. The RDMA core allocates and frees struct ib_qp. struct shca_qp is ours; the receive
+ * path finds it under RCU, so it is freed after a grace period. @ref counts the object itself,
+ * each packet being received and each look of a dump.
  *
- * Destruction (qp_verbs.c) takes these steps.  Unpublish.  Mark dead under both locks, so
- * that nothing arms a timer or continues any more.  Cancel those. Drop the first
- * reference and wait for the rest (they are short).  Cancel the events that these
- * may have raised.  Free.
+ * Destruction (qp_verbs.c): unpublish the QP. Mark it dead under both locks, so that nothing
+ * arms a timer or continues any more, and cancel those. Drop the first reference and wait for
+ * the rest, which are short. Cancel the events that these may have raised. Free.
  */
 #ifndef SHCA_QP_H
 #define SHCA_QP_H
@@ -55,14 +52,14 @@ struct shca_srq;
 struct shca_wq;
 struct shca_xrc_target;
 
-/* Private copies of send requests per QP: those being executed. */
+/* Private copies of a QP's send requests: those being executed. */
 #define SHCA_SQ_WINDOW		64
 
 /*
- * A side's way to memory; context of its memory operations.
- * @fetch:	what it waits for, or has waited for last (page_wait.c)
- * @starved:	there was no memory for that, and nobody calls @resume
- * @resume:	called when what it waits for is there, or cannot be had
+ * Memory access of a side; context of its memory operations.
+ * @fetch:	fetch that it waits for, or has waited for last (page_wait.c)
+ * @starved:	there was no memory to request a fetch, and nobody calls @resume
+ * @resume:	called when the memory was fetched, or cannot be had
  */
 struct shca_mem_ctx {
 	struct shca_qp *qp;
@@ -73,8 +70,8 @@ struct shca_mem_ctx {
 
 /*
  * A queue of received packets of a side, in order (pkt_queue.c).
- * @by_psn:	the same, if they are out of order among themselves; otherwise empty
- * @bytes: @total: what they take, and those of all sides (struct shca_dev.backlog_bytes, @ooo_bytes)
+ * @by_psn:	tree of the same packets, if they did not arrive in order; otherwise empty
+ * @bytes: @total: bytes charged, and those of all sides (struct shca_dev)
  */
 struct shca_pkt_queue {
 	struct list_head list;
@@ -85,16 +82,16 @@ struct shca_pkt_queue {
 };
 
 /*
- * What both sides of a QP have, under the lock of each (side.h).
+ * State that both sides of a QP have, under the lock of each (side.h).
  * @mem: @backlog:	memory, and received packets that wait for it
- * @ooo:	received packets that came out of order, by PSN; earlier ones are missing
+ * @ooo:	out-of-order queue: earlier packets are missing
  * @bh:		continues when a budget is used up, and flushes
- * @continuing:	it will: nobody else transmits until then
- * @feeds:	it will, and feeds more of @ooo: nobody else does until then
- * @fatal:	failed so that no completion can tell: QP_FATAL is due
- * @timer:	sq.c: the requester's deadlines; rq.c: waits for a full queue below
+ * @continuing:	@bh is due: nobody else transmits until then
+ * @feeds:	@bh is due, and feeds more of @ooo: nobody else does until then
+ * @fatal:	failed without a completion: QP_FATAL is due
+ * @timer:	sq.c: the requester's deadlines; rq.c: shca_reply.due
  * @route:	to the peer
- * @error:	what went wrong last (last_error.c)
+ * @error:	the side's last error (last_error.c)
  */
 struct shca_side {
 	struct shca_mem_ctx mem;
@@ -112,26 +109,25 @@ struct shca_side {
 /*
  * Send side of a QP.
  * @lock:	everything here but what @post_lock guards
- * @req:	the requester
- * @wrs:	its private work requests
+ * @req: @wrs:	the requester, and its private work requests
  * @slots: @entries: @stride: the ring, written by the process (or by kernel
  *		consumers under @post_lock)
  * @fetched:	requests taken from the ring, free-running
- * @seen:	requests that were in the ring when it was looked at last
- * @side:	what it shares with the other; it continues on the CPU that transmitted
- *		last, for packets of two CPUs overtake each other
- * @armed:	one lazy timer: it is never re-armed to later, and on expiry
- *		looks at the requester's deadline, and at the ring; ns, 0: not armed
- * @direct:	the last requests went to the peer directly (direct.c)
+ * @seen:	producer index of the ring when it was read last
+ * @side:	continues on the CPU that transmitted last, as packets of two CPUs overtake
+ *		each other
+ * @armed:	when the timer expires, ns; 0: not armed. It is never postponed: on expiry
+ *		the deadline and the ring are checked again
+ * @direct:	the last requests took the direct path (direct.c)
  * @peer:	the QP that they went to
- * @direct_more: and a budget ended that: answers may be owed
+ * @direct_more: the budget ended that: answers may be owed
  * @stream:	posts that need no doorbell
  * @far_waits:	direct requests in a row whose peer waited for its memory
- * @peer_looks: @peer_ns: @peer_changes: how often the peer is still looked for among
- *		the QPs of this kernel, when, and what it was like last (peer.c)
- * @cc_mode: @ecn_peer: enum shca_cc_mode, and what was known of the peer when that was
- *		asked whether packets are ECN-capable (peer.c)
- * @rate_kbps: @rate_ns: RAW_PACKET: its limit, 0: none; when what has left is over
+ * @peer_looks: @peer_ns: @peer_changes: searches for the peer in this kernel that are left,
+ *		when the next one is, and shca_net_changes() at the last one (peer.c)
+ * @cc_mode: @ecn_peer: enum shca_cc_mode, and properties of the peer when they last decided
+ *		whether packets are ECN-capable (peer.c)
+ * @rate_kbps: @rate_ns: RAW_PACKET: rate limit, 0: none; when the next frame may leave
  * @prod:	kernel consumer: requests written
  */
 struct shca_sq {
@@ -170,14 +166,13 @@ struct shca_sq {
 /*
  * Receive side of a QP; fields as in struct shca_sq.
  * @ring:	its receive requests, unless @srq has them
- * @xrc:	XRC: the SRQ of the request being executed
- * @peer_looks: @peer_ns:	attempts to find out whether the peer understands what is
- *		missing (peer.c), and when the next one is
- * @behind:	the first packet that waits does so for an answer to leave, and not for
- *		memory
- * @held:	payload of the request being executed, where it came directly;
- *		given back before a key is invalidated, which may be its own
- * @far_waits:	a requester on the direct path waits for what @side fetches
+ * @xrc:	XRC: SRQ of the request being executed
+ * @peer_looks: @peer_ns: attempts to find out whether the peer understands gap reports,
+ *		and when the next one is (peer.c)
+ * @behind:	the first packet of the backlog waits for an answer to leave, not for memory
+ * @held:	direct path: payload of the request being executed; released before a key is
+ *		invalidated, which may be its own
+ * @far_waits:	a requester on the direct path waits for memory that @side fetches
  * @delayed:	delayed placement, or NULL; constant
  * @last_wqe:	LAST_WQE_REACHED has been raised since the QP was reset
  */
@@ -202,16 +197,16 @@ struct shca_rq {
 
 /**
  * struct shca_reply - whether acknowledgements wait for replies (reply.h)
- * @due:	when the responder goes on that waits: for a reply, a full queue below, or its
- *		rate, ns; 0: it does not wait. Written under rq.lock; the send side looks at
- *		it without, and then again under the lock
- * @answered:	when a request was executed to which no reply came yet, ns; 0: none. Written
- *		by both sides
- * @psn:	of the last acknowledgement that waited or left; under rq.lock
- * @wants:	so many @replies make the next one likely; under rq.lock
- * @replies:	so many came in time since the last one that did not. Written by both sides:
- *		one more or less does not matter
- * @turn:	what a reply takes on average, ns; under sq.lock
+ * @due:	when a responder continues that waits for a reply, a full queue below, or its
+ *		rate, ns; 0: it does not wait. Written under rq.lock; the send side reads it
+ *		without, and then again under the lock
+ * @answered:	when the last request without a reply was executed, ns; 0: none. Written by
+ *		both sides
+ * @psn:	PSN of the last acknowledgement that waited or left; under rq.lock
+ * @wants:	this many @replies make the next one likely; under rq.lock
+ * @replies:	replies in time since one that was missing. Written by both sides: one more or
+ *		less does not matter
+ * @turn:	average time of a reply, ns; under sq.lock
  */
 struct shca_reply {
 	u64 due;
@@ -223,13 +218,12 @@ struct shca_reply {
 };
 
 /*
- * Automatic path migration of a QP (apm.c).
+ * Automatic path migration of a QP (path_migration.c).
  * @is:		its state, and whether there is an alternate path
  * @swapped:	the paths were exchanged since shca_qp.attr was written
  * @pkey_index: @timeout_ns: @av:	the alternate path
  *
- * All is written under both locks. The state may be read without, by whoever looks again
- * under them.
+ * All is written under both locks. A reader without a lock checks again under them.
  */
 struct shca_qp_apm {
 	struct shca_apm is;
@@ -244,28 +238,24 @@ struct shca_qp_apm {
  * @ref: @unused: see above
  * @state: @dead: written under both locks, read under either
  * @counters:	the device's, or its own (counters.c)
- * @who:	as which it reaches memory
+ * @who:	identity of the QP in access checks
  * @uctx:	the process's context that may ring the doorbell; NULL: a kernel
  *		consumer's QP, or one without rings
- * @pkey_index: written under both locks, read without
- * @wq:		the work queue that it is the receive half of (wq.h).  It then has no
- *		@ibqp, sends nothing, and no packet finds it by its number
- * @rss:	it has work queues in place of a receive side (rss.h); fixed
+ * @pkey_index: @av: written under both locks; @pkey_index is read without
+ * @wq:		work queue whose receive side this is (wq.h). The QP then has no @ibqp, sends
+ *		nothing, and no packet finds it by number
+ * @rss:	it has work queues in place of a receive side (rss_rx.h); constant
  * @pd: @xrcd:	the responder of XRC has a domain, and of each request the PD
- * @attr:	what query_qp reports, but for @apm; under @attr_lock
- * @av:	peer; written under both locks
- * @apm:	its alternate path
+ * @attr:	attributes for query_qp, without @apm; under @attr_lock
  * @uid: @pid:	of the process that made it
  * @dropped:	the last packet dropped before it reached a side; written without a
  *		lock, so its members may be of two packets
- * @peer_ece:	options that its end has told of by ECE, 0: none; under @attr_lock
- * @lost:	packets that waited and are lost; under both locks, empty without
- *		(shca_qp_unlock())
+ * @peer_ece:	ECE options of the peer, 0: none; under @attr_lock
+ * @lost:	queued packets to be freed; under both locks, empty without (shca_qp_unlock())
  * @resets:	how often it went to RESET; under both locks
  * @index:	indices that the process writes; NULL never
  * @status:	indices that only the kernel writes
  * @tm:		rendezvous of tag matching, if its SRQ does that
- * @reply:	what both sides know about replies
  * @events:	to its owner; a kernel consumer's handler runs in softirq
  */
 struct shca_qp {
@@ -318,8 +308,8 @@ struct shca_qp {
 };
 
 /*
- * What the RDMA core allocates.
- * @qp:	published by creation, withdrawn (NULL) by destruction.  The core shows
+ * Part that the RDMA core allocates.
+ * @qp:	published by creation, withdrawn (NULL) by destruction. The core shows
  *	@ibqp to dumps until after that, where it lacks rdma_restrack_begin_del()
  */
 struct shca_ibqp {
@@ -336,7 +326,7 @@ static inline struct shca_qp *to_shca_qp(struct ib_qp *ibqp)
 
 /*
  * A work queue of verbs (ibv_create_wq), allocated by us.
- * @qp:		its receive side, in a QP of which the rest lies idle
+ * @qp:		its receive side, in a QP whose other parts are not used
  */
 struct shca_wq {
 	struct ib_wq ibwq;
@@ -377,7 +367,7 @@ static inline bool shca_qp_is_reliable(const struct shca_qp *qp)
 	       transport == SHCA_TRANSPORT_XRC;
 }
 
-/* What its packets carry now; the table may change. */
+/* P_Key of its packets now; the table may change. */
 static inline u16 shca_qp_pkey(const struct shca_qp *qp)
 {
 	return READ_ONCE(qp->dev->pkeys[READ_ONCE(qp->pkey_index)]);

@@ -5,7 +5,7 @@
 #include "../base/dev.h"
 #include "../base/trace.h"
 
-/* A work queue is a process's, and of what may happen to a QP it has one event alone. */
+/* A work queue has only one kind of event. */
 static void shca_qp_tell(struct shca_events *events, enum ib_event_type type)
 {
 	struct shca_qp *qp = container_of(events, struct shca_qp, events);

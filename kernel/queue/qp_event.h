@@ -5,7 +5,7 @@
 
 #include "qp.h"
 
-/* @qp is being made; its first event comes later. */
+/* Initialise, before the first event. */
 void shca_qp_events_init(struct shca_qp *qp, bool is_user);
 
 /*
@@ -15,4 +15,4 @@ void shca_qp_events_init(struct shca_qp *qp, bool is_user);
  */
 void shca_qp_event(struct shca_qp *qp, enum ib_event_type event);
 
-#endif /* SHCA_QP_EVENT_H */
+#endif

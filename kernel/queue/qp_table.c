@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/*
- * QPs by number, per network namespace.  Found under RCU by each received packet;
- * changed when QPs come and go.
- */
+/* QPs by number, per network namespace. Received packets find them under RCU. */
 #include "qp_table.h"
 
 #include <linux/random.h>
@@ -13,14 +10,13 @@
 #include "../base/netns.h"
 #include "qp.h"
 
-/* 24 bits */
 #define SHCA_QPN_NR	(1u << 24)
 
-/* All namespaces, in struct shca_net.node. */
+/* All namespaces, by struct shca_net.node. */
 static LIST_HEAD(shca_nets);
 static DEFINE_SPINLOCK(shca_nets_lock);
 
-/* Not 0, which is that of an empty struct shca_qp_hint. */
+/* Not 0, which is the value of an empty struct shca_qp_hint. */
 static atomic64_t shca_qps_changed = ATOMIC64_INIT(1);
 
 void shca_net_note_change(void)
@@ -35,10 +31,7 @@ u64 shca_net_changes(void)
 	return atomic64_read_acquire(&shca_qps_changed);
 }
 
-/*
- * Numbers are random already, and whoever sends packets to numbers that do not
- * exist makes no chain longer.
- */
+/* Numbers are random already, and packets to unknown numbers make no chain longer. */
 static u32 shca_qp_hash(const void *key, u32 len, u32 seed)
 {
 	return *(const u32 *)key ^ seed;
@@ -78,10 +71,10 @@ static bool shca_net_was_freed(struct shca_net *snet, u32 qpn)
 }
 
 /*
- * The next number of a process follows its last one up to a multiple of 64.  What comes then
- * is drawn.  The RDMA core keeps all QPs in an xarray by number, whose nodes hold 64 and are
- * charged to nobody.  With numbers that are all drawn each QP costs such a node, or two.
- * Whoever knows no number of a process still has 24 bits to guess.
+ * The next number of a process follows its last one up to a multiple of 64; the one after that
+ * is random. The RDMA core keeps all QPs in an xarray by number, whose nodes have 64 entries
+ * and are charged to nobody. If all numbers were random, each QP would cost such a node, or
+ * two. An outsider still has 24 bits to guess.
  */
 static u32 shca_next_qpn(struct ib_udata *udata)
 {
@@ -92,7 +85,7 @@ static u32 shca_next_qpn(struct ib_udata *udata)
 		return get_random_u32_below(SHCA_QPN_NR);
 	uctx = rdma_udata_to_drv_context(udata, struct shca_ucontext, ibuc);
 	qpn = atomic_inc_return(&uctx->last_qpn);
-	/* Two may draw at once: then the numbers of one are followed. */
+	/* If two threads draw at once, the numbers of one are followed. */
 	if (!(qpn % 64) || qpn == 1) {
 		qpn = get_random_u32_below(SHCA_QPN_NR);
 		atomic_set(&uctx->last_qpn, qpn);
@@ -116,20 +109,20 @@ int shca_net_add_qp(struct shca_net *snet, struct shca_qp *qp,
 
 	for (tries = 0; tries < 64; tries++) {
 		qp->qpn = shca_next_qpn(udata);
-		/* SMI, GSI, multicast; beyond, while another thread draws */
+		/* SMI, GSI, multicast; or beyond, while another thread draws */
 		if (qp->qpn < 2 || qp->qpn >= SHCA_QPN_NR - 1)
 			continue;
 		err = rhashtable_lookup_insert_fast(&snet->qps, &qp->node,
 						    shca_qp_params);
 		if (err == -EEXIST)
 			continue;
-		/* It was noted before it could be inserted again. */
+		/* A number is noted as freed before it can be inserted again. */
 		if (err || !shca_net_was_freed(snet, qp->qpn)) {
 			shca_net_note_change();
 			return err;
 		}
 		rhashtable_remove_fast(&snet->qps, &qp->node, shca_qp_params);
-		/* A reader that has found it must not cache it. */
+		/* A reader that has found the QP must not cache it. */
 		shca_net_note_change();
 	}
 	return -ENOSPC;
@@ -173,19 +166,14 @@ struct shca_qp *shca_net_find_qp(struct shca_net *snet, u32 qpn)
 
 	rcu_read_lock();
 	qp = rhashtable_lookup(&snet->qps, &qpn, shca_qp_params);
-	/* A QP being destroyed stays readable until a grace period is over,
-	 * but gives no new reference.
-	 */
+	/* A QP being destroyed stays for a grace period, but gives no new reference. */
 	if (qp && !refcount_inc_not_zero(&qp->ref))
 		qp = NULL;
 	rcu_read_unlock();
 	return qp;
 }
 
-/*
- * A caller that sees that a QP was deleted does not find it any more.  One that does
- * not see it began before the QP's grace period did.
- */
+/* A reader of the new value cannot find a deleted QP; others began before its grace period. */
 static bool shca_hint_holds(struct shca_qp_hint *hint, struct shca_net *snet,
 			    u32 qpn)
 {
@@ -307,9 +295,7 @@ void shca_qp_table_exit(struct shca_net *snet)
 
 void shca_qp_put(struct shca_qp *qp)
 {
-	/* The last putter still needs @qp for complete(); the grace period
-	 * before it is freed covers that.
-	 */
+	/* The last put needs @qp for complete(): the grace period before the free covers that. */
 	rcu_read_lock();
 	if (refcount_dec_and_test(&qp->ref))
 		complete(&qp->unused);

@@ -50,7 +50,7 @@ enum shca_recv_status shca_recv_ring_fetch(struct shca_dev *dev,
 	barrier();	/* @wqe is a copy, not re-read from the slot */
 	ok = shca_recv_decode(ring->max_sge, &wqe, slot + sizeof(wqe), wr);
 	ring->fetched++;
-	/* The slot may be written anew: our reads are done (litmus: wq-cons). */
+	/* Our reads are done: the slot may be overwritten (litmus: wq-cons). */
 	smp_store_release(ring->user_cons, ring->fetched);
 	return ok ? SHCA_RECV_OK : SHCA_RECV_BAD;
 }

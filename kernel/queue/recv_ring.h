@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/*
- * A ring of receive requests, of a QP or of an SRQ: one producer (a process,
- * or kernel consumers), one consumer (the responders).
- */
+/* Ring of receive requests. Producer: a process or kernel consumers; consumer: responders. */
 #ifndef SHCA_RECV_RING_H
 #define SHCA_RECV_RING_H
 
@@ -22,7 +19,7 @@ struct shca_dev;
  * @user_prod:	producer index; written by the process, read once per use
  * @user_cons:	consumer index; written by the kernel
  * @fetched:	requests taken, guarded by the lock of the owner
- * @seen:	requests that were posted when it was looked at last; likewise
+ * @seen:	producer index when it was read last; likewise
  * @prod:	kernel consumers: requests written, guarded by their post lock
  */
 struct shca_recv_ring {
@@ -43,21 +40,21 @@ static inline void *shca_recv_slot(const struct shca_recv_ring *ring, u32 idx)
 	return ring->slots + (size_t)(idx & (ring->entries - 1)) * ring->stride;
 }
 
-/* Geometry for a request of verbs; corrects it. */
+/* Set the geometry for attributes of verbs, at least 1 each; returns them corrected. */
 void shca_recv_ring_size(struct shca_recv_ring *ring, u32 *max_wr,
 			 u32 *max_sge);
 
 /*
- * Take the next request, copied once and bounded. A malformed request is SHCA_RECV_BAD.  A
- * producer index beyond the ring is SHCA_RECV_BROKEN. The index is set back to its last good
- * value. So it is not found twice, and the requests posted by then can be flushed.
- * Context: any, the owner's lock held.
+ * Take the next request by a bounded copy. A malformed request is SHCA_RECV_BAD.
+ * SHCA_RECV_BROKEN is a producer index beyond the ring: it is reset to its last good value, so
+ * that it is found once, and requests posted by then can be flushed. Context: any, the owner's
+ * lock held.
  */
 enum shca_recv_status shca_recv_ring_fetch(struct shca_dev *dev,
 					   struct shca_recv_ring *ring,
 					   struct shca_recv_wr *wr);
 
-/* Requests posted and not taken; bounded. */
+/* Return: requests posted and not taken; 0 if the producer index is broken. */
 u32 shca_recv_ring_count(const struct shca_recv_ring *ring);
 
 /*
@@ -70,7 +67,7 @@ int shca_recv_ring_post(struct shca_recv_ring *ring, spinlock_t *lock,
 			const struct ib_recv_wr *wr,
 			const struct ib_recv_wr **bad_wr);
 
-/* Drop what is posted, all indices to 0. */
+/* Drop all requests, and reset the indices. */
 void shca_recv_ring_reset(struct shca_recv_ring *ring);
 
 #endif

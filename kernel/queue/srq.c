@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Shared receive queues: creation, change of size and limit, events; and from where the
- * receive requests of a QP come.
+ * Shared receive queues: creation, change of size and limit, events; and where receive requests
+ * of a QP come from.
  *
- * The request region can be replaced while QPs consume from it.  The producer
- * stands still meanwhile: the provider holds its lock across modify_srq, and
- * post_lock holds back kernel consumers.  The lock excludes consumers, and indices
- * keep their values.  So nothing posted is lost or taken twice.
+ * The ring can be replaced while QPs consume from it. Nothing is posted meanwhile: the provider
+ * holds its lock across modify_srq, and post_lock excludes kernel consumers. The lock excludes
+ * QPs, and indices keep their values, so no request is lost or taken twice.
  */
 #include "srq.h"
 
@@ -24,10 +23,7 @@
 
 /* ---- consuming --------------------------------------------------------------- */
 
-/*
- * An armed limit is reached once. It may be so already when it is @armed. But the
- * owner has been told where it has posted nothing since, and nothing was taken.
- */
+/* An armed limit is reached once; with @armed, not again unless requests came or went since. */
 static void shca_srq_check_limit(struct shca_srq *srq, bool armed)
 {
 	u64 level;
@@ -39,7 +35,7 @@ static void shca_srq_check_limit(struct shca_srq *srq, bool armed)
 	if ((u32)level >= srq->limit || (armed && level == srq->reported))
 		return;
 	srq->reported = level;
-	/* Marked, for these and @failed are looked at without the lock, too. */
+	/* @limit and @failed, too, are also read without the lock. */
 	WRITE_ONCE(srq->limit, 0);
 	WRITE_ONCE(srq->limit_hit, true);
 }
@@ -141,7 +137,7 @@ bool shca_rq_xrc_select(void *ctx, u32 srqn)
 
 /* ---- memory --------------------------------------------------------------------- */
 
-/* A region for @ring, not yet in use. */
+/* Allocate memory for @ring, which is not in use yet. */
 static int shca_srq_alloc(struct shca_srq *srq, struct ib_ucontext *uctx,
 			  struct shca_recv_ring *ring, struct shca_buf **buf,
 			  struct rdma_user_mmap_entry **mmap)
@@ -165,7 +161,7 @@ static int shca_srq_alloc(struct shca_srq *srq, struct ib_ucontext *uctx,
 	return 0;
 }
 
-/* Tell the process which region is in use; it reads this after the command. */
+/* Publish the memory in use; the process reads this after the command. */
 static void shca_srq_publish(struct shca_srq *srq)
 {
 	srq->status->entries = srq->ring.entries;
@@ -270,7 +266,7 @@ int shca_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
 		if (err)
 			goto err_map;
 	}
-	/* Last: from here on requests find it. */
+	/* Last step: from here on requests find the SRQ. */
 	if (init->srq_type == IB_SRQT_XRC) {
 		err = shca_xrc_add(dev, srq);
 		if (err)
@@ -299,7 +295,7 @@ static void shca_srq_copy(struct shca_recv_ring *to,
 		       to->stride);
 }
 
-/* Where what is posted begins, and how much it is. */
+/* Return: number of posted requests; @first: index of the first. */
 static u32 shca_srq_posted(struct shca_srq *srq, u32 *first)
 {
 	unsigned long flags;
@@ -313,11 +309,10 @@ static u32 shca_srq_posted(struct shca_srq *srq, u32 *first)
 }
 
 /*
- * The ring may hold megabytes, so it is copied before the locks are taken. A
- * request does not change until it is fetched, and neither ring needs one that was
- * fetched meanwhile.  Requests that kernel consumers have posted since are copied
- * under the locks. A process stands still, see above; what one posts nevertheless
- * is lost to it.
+ * The ring may have megabytes, so it is copied before the locks are taken. A request does not
+ * change until it is fetched, and neither ring needs one that was fetched meanwhile. Requests
+ * that kernel consumers have posted since are copied under the locks. A process does not post,
+ * see above; a request that it posts nevertheless is lost.
  */
 static int shca_srq_resize(struct shca_srq *srq, struct ib_ucontext *uctx,
 			   u32 max_wr)
@@ -397,7 +392,7 @@ int shca_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
 	    attr->srq_limit > (mask & IB_SRQ_MAX_WR ? attr->max_wr :
 						      srq->ring.max_wr))
 		err = -EINVAL;
-	/* A limit that stands must remain one that can be reached. */
+	/* An armed limit must be one that can be reached. */
 	if (mask & IB_SRQ_MAX_WR && !(mask & IB_SRQ_LIMIT) &&
 	    attr->max_wr < READ_ONCE(srq->limit))
 		err = -EINVAL;
@@ -406,7 +401,7 @@ int shca_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
 	if (!err && mask & IB_SRQ_LIMIT) {
 		spin_lock_irq(&srq->lock);
 		WRITE_ONCE(srq->limit, attr->srq_limit);
-		/* Below it already: told now, as adapters do, or never. */
+		/* If the limit is reached already, raise the event now, as adapters do. */
 		shca_srq_check_limit(srq, true);
 		spin_unlock_irq(&srq->lock);
 		shca_srq_report(srq);
@@ -434,7 +429,7 @@ int shca_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata)
 {
 	struct shca_srq *srq = to_shca_srq(ibsrq);
 
-	/* No QP uses it any longer: the core counts; but those of its domain. */
+	/* No QP is attached to it (the RDMA core counts), but XRC QPs of its domain may use it. */
 	if (ibsrq->srq_type == IB_SRQT_XRC)
 		shca_xrc_del(to_shca_dev(ibsrq->device), srq);
 	shca_events_stop(&srq->events, false);

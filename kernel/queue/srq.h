@@ -20,8 +20,8 @@ struct shca_rq;
  * @post_lock:	producing side, kernel consumers
  * @resize:	one change of size at a time
  * @limit:	raise SRQ_LIMIT_REACHED once fewer are posted; 0: not armed
- * @limit_hit: @failed: to be reported when no lock is held
- * @reported: how much was taken and posted when the limit was reached last
+ * @limit_hit: @failed: pending events
+ * @reported: number of requests taken and posted when the limit was reached last
  * @events:	to its owner; a kernel consumer's handler runs in softirq
  * @tm:		IB_SRQT_TM: its tags; else NULL
  */
@@ -50,18 +50,11 @@ static inline struct shca_srq *to_shca_srq(struct ib_srq *ibsrq)
 	return container_of(ibsrq, struct shca_srq, ibsrq);
 }
 
-/*
- * Take the next request, for whichever QP needs it.
- * Context: softirq or bottom halves off, rq.lock held.
- */
+/* Take the next request. Context: softirq or bottom halves off, rq.lock held. */
 enum shca_recv_status shca_srq_fetch(struct shca_srq *srq,
 				     struct shca_recv_wr *wr);
 
-/*
- * Raise the events that fetching led to. A kernel consumer's handler runs later, as
- * shca_qp_event() has it.
- * Context: any; no lock held.
- */
+/* Raise pending events, as shca_qp_event() does. Context: any; no lock held. */
 void shca_srq_report(struct shca_srq *srq);
 
 /* The next receive request; struct shca_mem_ops.recv_get. */
@@ -70,20 +63,16 @@ enum shca_recv_status shca_rq_fetch(void *ctx, struct shca_recv_wr *wr);
 /* Receive requests left; struct shca_mem_ops.recv_count. */
 u32 shca_rq_count(void *ctx);
 
-/* The PD of receive requests: an SRQ may be of another than the QP. */
+/* PD of receive requests: an SRQ may have another one than the QP. */
 struct ib_pd *shca_rq_pd(const struct shca_qp *qp);
 
 /*
- * The SRQ of a number becomes that of this QP, for the request that is being executed.
- * Context: rq.lock held.
+ * Select the SRQ of a number for the request that is being executed. Context: rq.lock held.
  * Return: false: the QP's domain has none such.
  */
 bool shca_rq_xrc_select(void *ctx, u32 srqn);
 
-/*
- * And no longer. The events of a process's SRQ only wake up their readers.
- * Context: rq.lock held.
- */
+/* Drop the selected SRQ and raise its events, which only wake readers. Context: rq.lock held. */
 void shca_rq_xrc_drop(struct shca_rq *rq);
 
 /* struct ib_device_ops */

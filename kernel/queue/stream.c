@@ -7,30 +7,27 @@
 
 #include "qp.h"
 
-/*
- * Posts per doorbell in a stream.  A doorbell costs less than 32 posts do.  A short
- * ring has fewer: it must not be full before the doorbell is due.
- */
+/* Posts per doorbell, which costs less than 32 posts; a short ring must not fill before. */
 #define SHCA_STREAM_BATCH	32
 #define SHCA_STREAM_OF_RING	4
 #define SHCA_STREAM_BATCH_MIN	8
-/* Posts in a row that make a stream, at first and at most. */
+/* Posts in a row that begin a stream, at first and at most. */
 #define SHCA_STREAM_MIN		16
 #define SHCA_STREAM_MAX		4096
 /* After this many one-post doorbells in a row, streaming no longer pays. */
 #define SHCA_STREAM_ALONE	8
 /*
- * Maximum average time from post to post before a stream: that of so many doorbells, on
- * machines of any speed.  Behind a longer pause a doorbell costs little.  Where a doorbell
- * is cheap it may be more: on a busy machine the posting process does not always run.
+ * Maximum average time between posts before a stream, in doorbells, so that it fits machines of
+ * any speed. Behind a longer pause a doorbell costs little. Where doorbells are cheap the time
+ * is longer, as on a busy machine the process does not always run.
  */
 #define SHCA_STREAM_GAP		3
 #define SHCA_STREAM_GAP_NS	50000ull
 /*
- * A post waits as long as so many doorbells take, in which a batch is full, as it costs a
- * third of its doorbells.  It waits at most that part of the stream's age: a process that
- * waits for it loses little.  A response polls the ring, too: where a post waits longer
- * than that takes, such a process keeps its stream.  LEAST: a shorter timer does not pay.
+ * A post waits as long as this many doorbells take. A batch is full by then, as its posts take
+ * about a third of the time of their doorbells. It also waits at most this part of the stream's
+ * age, so a process that waits for the post loses little. A response polls the ring, too, and
+ * restarts the time. LEAST: a shorter timer does not pay.
  */
 #define SHCA_STREAM_HOLD	25
 #define SHCA_STREAM_HOLD_NS	250000ull
@@ -47,7 +44,7 @@ void shca_stream_init(struct shca_qp *qp)
 {
 	struct shca_stream *stream = &qp->sq.stream;
 
-	/* The kinds whose peers' requests arrive at the same QP. */
+	/* QP types where requests of the peer arrive at the same QP. */
 	if (qp->type != IB_QPT_RC && qp->type != IB_QPT_UC &&
 	    qp->type != IB_QPT_UD)
 		return;
@@ -69,9 +66,9 @@ void shca_stream_stop(struct shca_qp *qp)
 	stream->until = 0;
 	shca_stream_set(qp, qp->sq.seen);
 	/*
-	 * Pairs with the barrier of the posting process between sq_prod and
-	 * sq_doorbell. Either the process sees that a doorbell is due, or the next
-	 * poll of the ring sees its post (litmus: sq-doorbell).
+	 * Pairs with the barrier of the posting process between sq_prod and sq_doorbell. Either
+	 * the process sees that a doorbell is due, or the next poll of the ring sees its post
+	 * (litmus: sq-doorbell).
 	 */
 	smp_mb();
 }
@@ -81,8 +78,8 @@ u64 shca_stream_begin(const struct shca_qp *qp)
 	const struct shca_stream *stream = &qp->sq.stream;
 
 	/*
-	 * The last ones before a stream, without the lock: the process holds nobody up by
-	 * this, and one more or less may be timed.
+	 * Only the last doorbells before a stream, without the lock: one more or less may be
+	 * timed.
 	 */
 	if (data_race(!stream->row || stream->until ||
 		      stream->row + SHCA_STREAM_MIN < stream->threshold))
@@ -95,15 +92,12 @@ void shca_stream_end(struct shca_qp *qp, u64 begun)
 	struct shca_stream *stream = &qp->sq.stream;
 	u64 spent = ktime_get_ns() - begun;
 
-	/*
-	 * The least counts: another one may include what some process did on this CPU.
-	 * Without the lock: a row that ended meanwhile may leave its time to the next one.
-	 */
+	/* The least time counts: others may include another process. Races do no harm. */
 	if (spent < READ_ONCE(stream->doorbell_ns))
 		WRITE_ONCE(stream->doorbell_ns, spent);
 }
 
-/* The cost of so many @doorbells, @least or more; ns. */
+/* Cost of this many @doorbells, at least @least; ns. */
 static u64 shca_stream_cost(const struct shca_stream *stream, u32 doorbells, u64 least)
 {
 	return max((u64)READ_ONCE(stream->doorbell_ns) * doorbells, least);
@@ -118,10 +112,7 @@ static u64 shca_stream_next(const struct shca_stream *stream, u64 now)
 	return now + clamp(min(cost, part), SHCA_STREAM_LEAST_NS, SHCA_STREAM_MOST_NS);
 }
 
-/*
- * What the peers' requests move: a datagram has no expected PSN.  Written under the other
- * lock: an old value is as good.
- */
+/* Counter that requests of peers advance (UD has no expected PSN). An old value will do. */
 static u32 shca_stream_heard(const struct shca_qp *qp)
 {
 	return READ_ONCE(*(qp->type == IB_QPT_UD ? &qp->rq.resp.msn :
@@ -138,7 +129,7 @@ void shca_stream_doorbell(struct shca_qp *qp)
 	lockdep_assert_held(&qp->sq.lock);
 	if (stream->until)
 		posts += stream->batch;
-	/* Unless there is a stream, and never left behind: indices wrap. */
+	/* Each post rings, unless there is a stream. The index never falls behind: it wraps. */
 	shca_stream_set(qp, qp->sq.seen);
 	if (!stream->batch || heard != stream->heard || qp->state != IB_QPS_RTS) {
 		stream->heard = heard;
@@ -153,7 +144,7 @@ void shca_stream_doorbell(struct shca_qp *qp)
 		if (!stream->row)
 			stream->since = ktime_get_ns();
 		stream->row += posts;
-		/* (the first one was not timed) */
+		/* The first doorbell was not timed. */
 		if (stream->row < stream->threshold || stream->row == posts)
 			return;
 	}
@@ -184,7 +175,7 @@ void shca_stream_timer(struct shca_qp *qp, u64 now)
 	const struct shca_stream *stream = &qp->sq.stream;
 
 	lockdep_assert_held(&qp->sq.lock);
-	/* A batch is not full in its time: the process has paused. */
+	/* The process has paused, as a batch was not full in its time. */
 	if (stream->until && now >= stream->until)
 		shca_stream_stop(qp);
 }

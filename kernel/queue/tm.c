@@ -85,7 +85,7 @@ void shca_tm_reset(struct shca_qp *qp)
 
 /* ---- messages --------------------------------------------------------------- */
 
-/* The tag of @slot is for a message that asks to have its data read. */
+/* Make the job of a rendezvous of the tag in @slot. */
 static struct shca_tm_job *shca_tm_make_job(struct shca_srq_tm *tm, u16 slot,
 					    const struct shca_tm_msg *msg)
 {
@@ -105,10 +105,7 @@ static struct shca_tm_job *shca_tm_make_job(struct shca_srq_tm *tm, u16 slot,
 	return job;
 }
 
-/*
- * One hold of the lock covers the look at the list and the count of what was not
- * found in it.  So no tag is added between the two.
- */
+/* The search, and the count of a miss, share a critical section: no tag is added in between. */
 enum shca_recv_status shca_tm_get(void *ctx, const struct shca_tm_msg *msg,
 				  struct shca_recv_wr *wr, bool *matched)
 {
@@ -163,7 +160,7 @@ void shca_tm_begin(struct shca_qp *qp, bool rndv)
 	else
 		shca_tm_release(tm, job);
 	spin_unlock(&tm->lock);
-	/* By the send side, whose lock is not ours to take here. */
+	/* The send side goes on; its lock is not taken inside rq.lock. */
 	if (rndv && !qp->dead)
 		shca_bh_schedule(&qp->sq.side.bh);
 }
@@ -199,7 +196,7 @@ bool shca_tm_next(struct shca_qp *qp, struct shca_send_wr *wr)
 		wr->num_sge = 1;
 		wr->sge[0] = job->sge;
 	} else {
-		/* The sender may reuse its memory after it: the data is here. */
+		/* A fence, as the sender may reuse its memory after the FIN. */
 		wr->opcode = SHCA_WR_SEND;
 		wr->flags |= SHCA_SEND_FENCE;
 		wr->inline_data = job->fin;
@@ -218,7 +215,7 @@ bool shca_tm_done(struct shca_qp *qp, const struct shca_wc *wc)
 	struct shca_wc data;
 
 	lockdep_assert_held(&qp->sq.lock);
-	if (wc->opcode == SHCA_WC_SEND) {	/* the FIN; whether it came ... */
+	if (wc->opcode == SHCA_WC_SEND) {	/* the FIN, whatever became of it */
 		spin_lock(&tm->lock);
 		list_del(&job->node);
 		shca_tm_release(tm, job);
@@ -247,7 +244,7 @@ static int shca_tm_check(const struct shca_srq_op *op)
 	return op->sge.length > SHCA_MAX_MSG ? -EINVAL : 0;
 }
 
-/* A completion stands in the CQ before any of a message that got the tag. */
+/* The completion of a tag comes before that of a message that got it. */
 static void shca_tm_complete(struct shca_srq *srq, const struct shca_srq_op *op,
 			     u8 status)
 {
@@ -315,8 +312,8 @@ static void shca_tm_op(struct shca_srq *srq, const struct shca_srq_op *op,
 }
 
 /*
- * The process has the handle before anything happens.  A tag may get its message,
- * and the CQ the completion, at once; neither could be taken back.
+ * The process gets the handle before the operation. An added tag may get its message, and the
+ * CQ the completion, at once; neither could be taken back.
  */
 static int UVERBS_HANDLER(SHCA_METHOD_SRQ_OP)(struct uverbs_attr_bundle *attrs)
 {

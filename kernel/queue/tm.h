@@ -2,19 +2,18 @@
 /*
  * Tag matching: SRQs of type IB_SRQT_TM.
  *
- * The list of tags (core/responder/tag_list.h) is the SRQ's; a process changes it by a method of
- * uverbs' ioctl interface.  A message that is matched with a tag leaves the list at
- * once.  If it asks for a rendezvous, its slot stays in use and is a job.  The QP
- * that received it reads the data and then tells the sender so (FIN).  The QP's
- * requester sends these requests, which are in no ring.  They go before the
- * requests that the process has posted and that are not yet fetched.
+ * The list of tags (core/tag_list.h) is the SRQ's; a process changes it by a method of uverbs'
+ * ioctl interface. A tag that matches a message leaves the list at once. If the message asks
+ * for a rendezvous, the slot of the tag stays in use, as a job: the QP that received the
+ * message reads the data, and then sends a FIN. Its requester sends these requests, which are
+ * in no ring, before requests of the process that are not fetched yet.
  *
- * A job belongs to the QP, on one of its lists.  It lasts from its match to the end
- * of the FIN, or to the reset or destruction of the QP.  An SRQ outlives its QPs,
- * so it has no jobs when it goes.
+ * A job belongs to the QP, on one of its lists. It lasts from its match to the end of the FIN,
+ * or to the reset or destruction of the QP. An SRQ outlives its QPs, so it has no jobs when it
+ * goes.
  *
- * Locks: struct shca_srq_tm.lock inside either side's lock of a QP; inside it those
- * of the SRQ and of its CQ.
+ * Locks: struct shca_srq_tm.lock inside either side's lock of a QP, those of the SRQ and its CQ
+ * inside it.
  */
 #ifndef SHCA_TM_H
 #define SHCA_TM_H
@@ -30,7 +29,7 @@
 struct shca_qp;
 struct shca_srq;
 
-/* What a job is going to do next. */
+/* Next step of a job. */
 enum shca_tm_step {
 	SHCA_TM_READ,
 	SHCA_TM_FIN,
@@ -39,11 +38,11 @@ enum shca_tm_step {
 
 /*
  * A rendezvous.
- * @node:	in a list of its QP's
- * @step:	that is to be posted next
+ * @node:	in a list of its QP
+ * @step:	to be posted next
  * @wr_id: @sge: of the tag
  * @rvh:	where the data is
- * @fin:	the message that ends it
+ * @fin:	message that ends it
  */
 struct shca_tm_job {
 	struct list_head node;
@@ -68,8 +67,8 @@ struct shca_srq_tm {
 
 /**
  * struct shca_qp_tm - rendezvous of a QP
- * @matched:	by the message being received
- * @due:	jobs of which something is to be posted
+ * @matched:	job of the message being received
+ * @due:	jobs whose next step is to be posted
  * @posted:	the others
  */
 struct shca_qp_tm {
@@ -78,15 +77,14 @@ struct shca_qp_tm {
 	struct list_head posted;
 };
 
-/* A list of @nr_tags.  Return: NULL: no memory. */
+/* List of @nr_tags. Return: NULL: no memory. shca_srq_tm_free(NULL) is fine. */
 struct shca_srq_tm *shca_srq_tm_alloc(u32 nr_tags);
-/* Free it, with what tags are in it; NULL is fine. */
 void shca_srq_tm_free(struct shca_srq_tm *tm);
 
 /* The tags of the QP's SRQ, or NULL. */
 struct shca_srq_tm *shca_qp_tm(const struct shca_qp *qp);
 
-/* There is no rendezvous yet. */
+/* Initialise, without rendezvous. */
 void shca_qp_tm_init(struct shca_qp *qp);
 
 /*
@@ -100,9 +98,8 @@ enum shca_recv_status shca_tm_get(void *ctx, const struct shca_tm_msg *msg,
 void shca_tm_broke_off(void *ctx);
 
 /*
- * The message being received has completed.
+ * The message being received has completed. Context: rq.lock held.
  * @rndv:	successfully, so the rendezvous it asked for begins
- * Context: rq.lock held.
  */
 void shca_tm_begin(struct shca_qp *qp, bool rndv);
 
@@ -110,23 +107,21 @@ void shca_tm_begin(struct shca_qp *qp, bool rndv);
 bool shca_tm_is_due(const struct shca_qp *qp);
 
 /*
- * The next request of the adapter's own into @wr, a free slot.
- * Context: sq.lock held.
+ * Write the next request of a rendezvous into @wr, a free slot. Context: sq.lock held.
  * Return: false: there is none.
  */
 bool shca_tm_next(struct shca_qp *qp, struct shca_send_wr *wr);
 
 /*
- * Such a request has ended (shca_wc.own).
- * Context: sq.lock held.
+ * A request of shca_tm_next() has ended (shca_wc.own). Context: sq.lock held.
  * Return: false: the SRQ's CQ has overflowed.
  */
 bool shca_tm_done(struct shca_qp *qp, const struct shca_wc *wc);
 
-/* Forget all of a QP; both sides' locks held, both reset. */
+/* Forget all jobs of a QP; both sides' locks held, both reset. */
 void shca_tm_reset(struct shca_qp *qp);
 
-/* How a process changes the list; ib_device.driver_def. */
+/* Method by which a process changes the list; ib_device.driver_def. */
 extern const struct uapi_definition shca_tm_defs[];
 
 #endif

@@ -9,7 +9,7 @@
 #include "../inject/fault.h"
 #include "srq.h"
 
-/* Numbers are 24 bits; not used again before all others were. */
+/* Numbers have 24 bits, and are used again after all others. */
 #define SHCA_XRC_NUMBERS XA_LIMIT(1, 0xffffff)
 
 void shca_xrc_table_init(struct shca_dev *dev)
@@ -74,14 +74,14 @@ struct shca_xrc_target *shca_xrc_find(struct shca_dev *dev,
 
 void shca_xrc_put(struct shca_xrc_target *target)
 {
-	/* As with a QP: the last one still needs it for complete(). */
+	/* The last put still needs @target for complete(), as in shca_qp_put(). */
 	rcu_read_lock();
 	if (refcount_dec_and_test(&target->ref))
 		complete(&target->unused);
 	rcu_read_unlock();
 }
 
-/* A domain is a name: the core counts its users and shares it by inode. */
+/* The RDMA core counts users of a domain, and shares it by inode. */
 int shca_alloc_xrcd(struct ib_xrcd *xrcd, struct ib_udata *udata)
 {
 	return shca_fault_verb(xrcd->device, SHCA_FAULT_VERB_OPEN_XRCD);

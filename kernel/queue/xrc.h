@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * XRC (IBTA annex A14): domains, and SRQs as targets of requests that name them
- * by number.
- *
- * A target is what receivers find.  It outlives its SRQ for a grace period, and
- * the SRQ waits, before it goes, for those that are using it.
+ * XRC (IBTA annex A14): domains, and SRQs as targets of requests that name them by number. A
+ * target outlives its SRQ for a grace period; destruction of the SRQ waits for QPs that use it.
  */
 #ifndef SHCA_XRC_H
 #define SHCA_XRC_H
@@ -18,7 +15,7 @@ struct shca_srq;
 
 /*
  * An SRQ of an XRC domain.
- * @ref: @unused: references of those that found it, see shca_xrc_find()
+ * @ref: @unused: references of shca_xrc_find()
  */
 struct shca_xrc_target {
 	struct rcu_head rcu;
@@ -30,21 +27,18 @@ struct shca_xrc_target {
 	struct ib_cq *cq;
 };
 
-/* There are no SRQs yet. */
+/* Initialise the empty table. */
 void shca_xrc_table_init(struct shca_dev *dev);
-/* The device is unregistered: none is left. */
+/* Free it; the device is unregistered, no SRQ is left. */
 void shca_xrc_table_destroy(struct shca_dev *dev);
 
-/*
- * Publish an SRQ; sets its number.
- * Context: may sleep.  Undone by shca_xrc_del(), which waits for users.
- */
+/* Publish an SRQ under a new number. Context: may sleep. shca_xrc_del() waits for users. */
 int shca_xrc_add(struct shca_dev *dev, struct shca_srq *srq);
 void shca_xrc_del(struct shca_dev *dev, struct shca_srq *srq);
 
 /*
- * The SRQ of a number, if it is of @xrcd; else NULL.
- * Context: any; for a short time, until shca_xrc_put().
+ * Return: the SRQ of a number, if it is of @xrcd; else NULL. The reference is for a short time,
+ * until shca_xrc_put(). Context: any.
  */
 struct shca_xrc_target *shca_xrc_find(struct shca_dev *dev,
 				      const struct ib_xrcd *xrcd, u32 srqn);
