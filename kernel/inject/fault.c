@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* A device's rules of fault injection. */
+/* Rules of fault injection of a device. */
 #include "fault.h"
 
 #include <linux/cgroup.h>
@@ -15,11 +15,11 @@
 /* On while any device has a rule. */
 DEFINE_STATIC_KEY_FALSE(shca_faults_on);
 
-/* Does it belong to the rule's process, or to one of its cgroup? RCU read lock held. */
+/* Is @at of the rule's process, or of one in its cgroup? RCU read lock held. */
 static bool shca_fault_is_of(const struct shca_fault *fault,
 			     const struct shca_fault_at *at)
 {
-	/* Until the object is destroyed, the RDMA core has a reference of its maker. */
+	/* The RDMA core has a reference to the maker's task until the object is destroyed. */
 	struct task_struct *task = (struct task_struct *)at->owner;
 
 	if (!fault->pid && !fault->cgroup)
@@ -36,7 +36,7 @@ static bool shca_fault_is_of(const struct shca_fault *fault,
 #endif
 }
 
-/* Return: the number of the hit, or 0. */
+/* Return: number of the hit, or 0. */
 static u64 shca_fault_decide(struct shca_fault *fault,
 			     struct shca_fault_hit *hit)
 {

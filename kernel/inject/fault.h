@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * A device's rules of fault injection (core/fault_rule.h). Without any rule in the module,
- * asking is a patched-out branch. Without CONFIG_SOFTHCA_FAULT_INJECTION nobody asks, so
- * the compiler drops what would follow.
+ * Rules of fault injection of a device (core/fault_rule.h). Without any rule in the module,
+ * asking is patched out; without CONFIG_SOFTHCA_FAULT_INJECTION, it is compiled out.
  */
 #ifndef SHCA_FAULT_H
 #define SHCA_FAULT_H
@@ -24,17 +23,17 @@ struct task_struct;
  * @node:	in struct shca_faults.rules
  * @rcu:	defers the free: the data path reads rules under RCU
  * @id:		unique in the module
- * @pid:	what belongs to this process only; NULL: to all
- * @cgroup:	what belongs to processes of it only; NULL: to all
- * @cgroup_path: how it was named, or NULL
+ * @pid:	only what belongs to this process; NULL: to any
+ * @cgroup:	only what belongs to processes of it; NULL: to any
+ * @cgroup_path: its path as given, or NULL
  * @net:	only compared: namespace of the netlink socket that holds the rule; NULL: none
  * @portid:	number of that socket
  * @rule:	constant
  * @lock:	protects what follows; any context, interrupts off; alone
- * @state:	where it is in @rule
+ * @state:	progress of @rule
  * @nr_log:	entries of @log
- * @log:	the first hits: which of those that fitted, from 1 on
- * @at:	of @rule, if it has a list
+ * @log:	the first hits, as numbers from 1 on among those that fitted
+ * @at:		list of @rule, if it has one
  */
 struct shca_fault {
 	struct list_head node;
@@ -56,8 +55,8 @@ struct shca_fault {
 /**
  * struct shca_fault_hit - a fault that happens now
  * @rule:	a copy without its list, since the rule may be deleted
- * @delay_ns:	with its random part
- * @random:	for what the rule leaves open
+ * @delay_ns:	delay, with its random part
+ * @random:	for details that the rule does not fix
  */
 struct shca_fault_hit {
 	struct shca_fault_rule rule;
@@ -67,14 +66,14 @@ struct shca_fault_hit {
 
 DECLARE_STATIC_KEY_FALSE(shca_faults_on);
 
-/* Has any device rules? */
+/* Does any device have rules? */
 static __always_inline bool shca_fault_is_any(void)
 {
 	return IS_ENABLED(CONFIG_SOFTHCA_FAULT_INJECTION) &&
 	       static_branch_unlikely(&shca_faults_on);
 }
 
-/* Has @dev rules of one of these @stages (a bit for each)? */
+/* Does @dev have rules of one of these @stages (a bit for each)? */
 static __always_inline bool shca_fault_is_on(const struct shca_dev *dev,
 					     unsigned long stages)
 {
@@ -83,19 +82,18 @@ static __always_inline bool shca_fault_is_on(const struct shca_dev *dev,
 
 /**
  * shca_fault_ask() - does a fault happen here and now?
- * @dev:	whose rules these are
+ * @dev:	device that has the rules
  * @at:		its @owner is a struct task_struct, or NULL: no process; ignored for a verb,
- *		which is its caller's
- * @hit:	result, if one does
+ *		which belongs to its caller
+ * @hit:	result, if one happens
  *
- * The first rule that says so decides. It is counted and traced.
- * Context: any.
- * Return: whether it does.
+ * The first rule that is due decides. It is counted and traced. Context: any.
+ * Return: whether a fault happens.
  */
 bool shca_fault_ask(struct shca_dev *dev, const struct shca_fault_at *at,
 		    struct shca_fault_hit *hit);
 
-/* The process that made an object; the RDMA core keeps it as long as that. */
+/* Process that made an object; the RDMA core keeps it as long as the object. */
 static inline const void *shca_fault_owner(const struct rdma_restrack_entry *res)
 {
 	return rdma_is_kernel_res(res) ? NULL : res->task;
@@ -103,10 +101,10 @@ static inline const void *shca_fault_owner(const struct rdma_restrack_entry *res
 
 /* Does a CQ overflow with this completion? Context: any. */
 bool shca_fault_overruns(const struct ib_cq *ibcq, u32 qpn, u64 wr_id);
-/* Is a process not told of a completion? Context: any. */
+/* Does a process get no event for a completion? Context: any. */
 bool shca_fault_is_silent(const struct ib_cq *ibcq);
 
-/* The rest of shca_fault_verb(). */
+/* Out-of-line part of shca_fault_verb(). */
 int shca_fault_fail(struct shca_dev *dev, enum shca_fault_verb verb);
 
 /* Return: 0, or the errno with which a verb fails now. Context: process. */
@@ -121,8 +119,8 @@ static __always_inline int shca_fault_verb(struct ib_device *ibdev,
 
 /**
  * shca_fault_add() - add a rule
- * @dev:	gets it
- * @fault:	taken over, with the references that it has
+ * @dev:	device that gets it
+ * @fault:	taken over, with its references
  *
  * Context: process, as shca_fault_del(); the caller serialises.
  * Return: 0, or -ENOSPC with SHCA_FAULT_RULES rules; then @fault stays the caller's.
@@ -131,8 +129,8 @@ int shca_fault_add(struct shca_dev *dev, struct shca_fault *fault);
 
 #if IS_ENABLED(CONFIG_SOFTHCA_FAULT_INJECTION)
 /*
- * Delete rule @id, or with 0 all; with @net not NULL only what the netlink socket @portid of
- * this namespace holds. Return: how many.
+ * Delete rule @id, or with 0 all; with @net only those that the netlink socket @portid of this
+ * namespace holds. Return: number of deleted rules.
  */
 u32 shca_fault_del(struct shca_dev *dev, u32 id, const struct net *net, u32 portid);
 #else

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * What faults do to packets: see held.h.
- *
- * Timer: shca_faults.timer, one of a device, armed for the first packet that waits.
- * It runs in softirq.
+ * Faults of packets: see held.h.
+ * Timer: shca_faults.timer, one for each device, for the first packet that waits. Softirq.
  */
 #include "held.h"
 
@@ -15,9 +13,9 @@
 #include "../base/compat.h"
 #include "../core/headers.h"
 
-/* A packet that others should overtake goes on after this time without them. */
+/* A packet that is not overtaken goes on after this time. */
 #define SHCA_FAULT_REORDER_NS	(20 * NSEC_PER_MSEC)
-/* How many packets go on in one turn of the timer. */
+/* Packets that go on in one run of the timer, at most. */
 #define SHCA_FAULT_TURN		64
 
 void shca_fault_port_event(struct shca_dev *dev, u8 event)
@@ -38,7 +36,7 @@ void shca_fault_damage(struct sk_buff *skb, u32 off, u32 hdr_len, u32 len,
 		at = hdr_len + random % (len - hdr_len - SHCA_ICRC_BYTES);
 		break;
 	case SHCA_FAULT_CORRUPT_HEADER:
-		/* The PSN: the packet still reaches its QP, which counts it. */
+		/* Damage the PSN: the packet still reaches its QP, which counts it. */
 		at = 9 + random % 3;
 		break;
 	default:
@@ -53,14 +51,14 @@ void shca_fault_damage(struct sk_buff *skb, u32 off, u32 hdr_len, u32 len,
 
 /* ---- packets that wait ----------------------------------------------------------- */
 
-/* The lock is held. */
+/* Context: the lock held. */
 static void shca_fault_arm(struct shca_faults *faults)
 {
 	struct shca_held *first;
 
 	lockdep_assert_held(&faults->lock);
 	first = list_first_entry_or_null(&faults->held, struct shca_held, node);
-	/* (not in the past: what runs timers would run this one again before all else) */
+	/* Not in the past: the hrtimer softirq would run it again before all else. */
 	if (first)
 		hrtimer_start(&faults->timer,
 			      ns_to_ktime(max(first->due, ktime_get_ns())),
@@ -109,7 +107,7 @@ void shca_fault_leave(struct shca_held *held)
 	struct shca_route route = {};
 	u32 len = held->skb->len;
 
-	/* As any loss: nobody can be told any more. */
+	/* An error is a loss, as no sender waits any more. */
 	held->dev->link->xmit(held->dev, &held->av, &route, held->skb, 1, len);
 	shca_route_drop(&route);
 	kfree(held);
@@ -162,7 +160,7 @@ static enum hrtimer_restart shca_fault_timer(struct hrtimer *timer)
 	struct shca_held *held;
 	int i;
 
-	/* Others put packets off meanwhile, perhaps faster: a turn has an end. */
+	/* Bounded, because packets may be delayed faster meanwhile. */
 	rcu_read_lock();
 	for (i = 0; i < SHCA_FAULT_TURN; i++) {
 		held = shca_fault_first_due(faults);
@@ -211,7 +209,7 @@ void shca_fault_stop_dev(struct shca_dev *dev)
 	list_splice_init(&faults->held, &held_list);
 	faults->nr_held = 0;
 	spin_unlock_bh(&faults->lock);
-	/* It is not armed again once @stopped is set. */
+	/* @stopped keeps it from being armed again. */
 	hrtimer_cancel(&faults->timer);
 	list_for_each_entry_safe(held, next, &held_list, node)
 		shca_held_free(held);
