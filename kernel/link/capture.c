@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* Looks for captures, which are to see packets one by one: see capture.h. */
+/* Captures, which are to see packets one by one: see capture.h. */
 #include "capture.h"
 
 #include <linux/netdevice.h>
@@ -13,9 +13,8 @@ static int shca_nit_walk(struct net_device *ndev,
 }
 
 /*
- * Is there a capture on @ndev? If it is one of a pair (veth, netkit), also
- * looks at the other end and the netdevs below that. The other end may be in
- * another namespace.
+ * Is there a capture on @ndev? Of a pair (veth, netkit), also on the other end, which may be in
+ * another namespace, and on the netdevs above that.
  */
 static int shca_captured_walk(struct net_device *ndev,
 			      struct netdev_nested_priv *priv)

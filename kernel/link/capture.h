@@ -8,12 +8,8 @@
 struct net_device;
 
 /*
- * Is there a capture on @ndev, or on a netdev below it?
- *
- * If a netdev is one of a pair, the other end counts, too. A capture behind a bridge
- * is not found.
- *
- * Context: softirq or bottom halves off.
+ * Is there a capture on @ndev, or on a netdev below it? Of a pair, the other end counts, too. A
+ * capture behind a bridge is not found. Context: softirq or bottom halves off.
  */
 bool shca_is_captured(struct net_device *ndev);
 

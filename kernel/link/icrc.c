@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * CRC-32 by the fastest method of this machine. On hardware that is a CRC
- * instruction or carry-less multiplication, through the kernel's crc32_le() or
- * the crypto library's "crc32". An emulator computes such a product bit by bit.
- * There, tables are faster, and folding by shifts (core/crc_fold.c) is the
- * fastest. So the module times the methods when it is loaded.
+ * CRC-32 by the fastest method of this machine. On hardware that is a CRC instruction or
+ * carry-less multiplication, through the kernel's crc32_le() or the crypto library's "crc32".
+ * An emulator computes such a product bit by bit; there tables are faster, and folding by
+ * shifts (core/crc_fold.c) is the fastest. So the module times the methods when it is loaded.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -23,10 +22,7 @@
 #include "../core/crc_fold.h"
 #include "../core/headers.h"
 
-/*
- * Shorter data is not worth a call or an FPU section: mostly headers of 12 to
- * 40 bytes.
- */
+/* Shorter data, mostly headers of 12 to 40 bytes, is not worth a call or an FPU section. */
 #define SHCA_CRC32_SHORT	256
 /* Size of the timed data: the payload of the largest path MTU. */
 #define SHCA_CRC32_TRIAL	4096
@@ -44,9 +40,9 @@ static enum shca_crc32_way shca_crc32_way __ro_after_init;
 /* ---- short data ------------------------------------------------------------- */
 
 /*
- * [n][b]: the CRC of byte @b followed by @n zeros. The look-ups of eight bytes
- * are independent. The kernel's crc32_le() uses the same method, but it first
- * steps to an aligned address byte by byte, in each call.
+ * [n][b]: the CRC of byte @b followed by @n zeros. The look-ups of eight bytes are independent.
+ * The kernel's crc32_le() uses the same method, but first steps to an aligned address byte by
+ * byte, in each call.
  */
 static u32 shca_crc32_tables[8][256] __ro_after_init;
 
@@ -67,7 +63,7 @@ static void __init shca_crc32_make_tables(void)
 						     0xff];
 }
 
-/* The CRC of eight bytes, to which the state before them was added (XOR). */
+/* CRC of eight bytes, to which the state before them was added (XOR). */
 static u32 shca_crc32_word(u64 w)
 {
 	return shca_crc32_tables[7][w & 0xff] ^
@@ -96,7 +92,7 @@ static u32 shca_crc32_load4(const u8 *p)
 	return le32_to_cpu(v);
 }
 
-/* @state: a CRC; its upper half has bits to flip in bytes 4 to 7 of @data. */
+/* @state: a CRC; the upper half has bits to flip in bytes 4 to 7 of @data. */
 static u32 shca_crc32_short(u64 state, const u8 *data, unsigned int len)
 {
 	u32 crc;
@@ -162,14 +158,14 @@ static void shca_crc32_drop_crypto(void)
 	shca_crc32_tfm = NULL;
 }
 
-/* It processes aligned blocks of 16 bytes, and all other bytes one by one. */
+/* The library processes aligned blocks of 16 bytes, and all other bytes one by one. */
 #define SHCA_CRC32_BLOCK	16u
 
 static u32 shca_crc32_crypto(u32 crc, const void *data, unsigned int len)
 {
 	unsigned int head = -(uintptr_t)data % SHCA_CRC32_BLOCK;
 	unsigned int tail = (len - head) % SHCA_CRC32_BLOCK;
-	/* SHASH_DESC_ON_STACK() has room for any hash, so nearly 400 bytes to clear. */
+	/* SHASH_DESC_ON_STACK() would clear nearly 400 bytes, the room of any hash. */
 	u8 room[sizeof(struct shash_desc) + sizeof(u32)]
 		__aligned(__alignof__(struct shash_desc)) __uninitialized;
 	struct shash_desc *desc = (struct shash_desc *)room;
@@ -185,7 +181,7 @@ static u32 shca_crc32_crypto(u32 crc, const void *data, unsigned int len)
 
 /* ---- folding --------------------------------------------------------------- */
 
-/* @state: a CRC; its upper half has bits to flip in bytes 4 to 7 of @data. */
+/* @state: as in shca_crc32_short() */
 static u32 shca_crc32_fold(u64 state, const u8 *data, unsigned int len)
 {
 	struct shca_fold fold = { .w = { state } };
@@ -214,7 +210,7 @@ static u32 shca_crc32_by(enum shca_crc32_way way, u32 crc, const void *data,
 	}
 }
 
-/* The shortest of some trials, in ns: interruptions only make a trial longer. */
+/* Return: ns of the shortest trial, as interruptions only make one longer. */
 static u64 shca_crc32_time(enum shca_crc32_way way, const void *data)
 {
 	u64 start, time, best = U64_MAX;
@@ -270,7 +266,7 @@ u32 shca_crc32(u32 crc, const void *data, unsigned int len)
 	return shca_crc32_by(shca_crc32_way, crc, data, len);
 }
 
-/* This byte of the BTH counts as ones. */
+/* Byte of the BTH that counts as ones. */
 #define SHCA_BTH_VARIANT	4
 
 u32 shca_crc32_bth(u32 crc, const u8 *bth, unsigned int len)

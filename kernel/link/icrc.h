@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The CRC-32 of the invariant CRC (ICRC). */
+/* CRC-32 of the invariant CRC (ICRC). */
 #ifndef SHCA_ICRC_H
 #define SHCA_ICRC_H
 
@@ -11,10 +11,9 @@ struct sk_buff;
 u32 shca_crc32(u32 crc, const void *data, unsigned int len);
 
 /*
- * Continue a CRC-32 over @len bytes, of which the BTH is the first.
- *
- * FECN, BECN and the reserved bits beside them may change on the way, so they
- * count as ones (IBTA A17.3.3). @len is SHCA_BTH_BYTES or more.
+ * Continue a CRC-32 over @len bytes, at least SHCA_BTH_BYTES, the first of which are the BTH.
+ * FECN, BECN and the reserved bits beside them may change on the path, so they count as ones
+ * (IBTA A17.3.3).
  */
 u32 shca_crc32_bth(u32 crc, const u8 *bth, unsigned int len);
 
@@ -22,7 +21,7 @@ u32 shca_crc32_bth(u32 crc, const u8 *bth, unsigned int len);
  * shca_icrc_ok() - does a received packet have a correct ICRC?
  * @crc:	over its lower headers
  * @skb:	the packet, or a batch that has it
- * @bth:	address of what is at @off; NULL: that is not contiguous
+ * @bth:	address of its BTH; NULL: the packet is not contiguous
  * @off:	offset of its BTH in @skb
  * @len:	bytes from BTH to ICRC
  *

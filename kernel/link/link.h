@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The link of a port, as a table of operations: everything below the base
- * transport header. Requester, responder and engines know no IP, UDP or
- * neighbour. There are RoCEv2 over UDP (roce.c) and InfiniBand over Ethernet
- * (ib.c). A device keeps the link that it was created with (struct
- * shca_dev.link).
+ * The link of a port, as a table of operations: everything below the base transport header. The
+ * data path above knows no IP, UDP or neighbour. There are RoCEv2 over UDP (roce/roce.c) and
+ * InfiniBand over Ethernet (ib/ib_path.c). A device keeps the link that it was created with
+ * (struct shca_dev.link).
  */
 #ifndef SHCA_LINK_H
 #define SHCA_LINK_H
@@ -34,11 +33,10 @@ enum shca_link_type {
  * struct shca_av - address vector, in the terms of its link
  * @link:	which of @roce and @ib is valid
  * @sl:		service level
- * @tag:	0 for the peer of a connected QP, otherwise unique per address
- *		handle of a device. It tells whether a cached route belongs to
- *		this vector
+ * @tag:	0 for the peer of a connected QP, otherwise unique per address handle of a
+ *		device. A cached route with another tag is of another vector
  * @pkey_index:	of a request of QP1; other QPs have one for all requests
- * @rate_kbps:	static rate: what leaves by this path leaves no faster; 0: no limit
+ * @rate_kbps:	static rate: packets by this path leave no faster; 0: no limit
  * @roce:	@ecn is ORed into @tclass. IPv4 addresses are IPv6-mapped; @sport is in host
  *		order. @oif is the netdev with the source address: the device's own, or a VLAN
  *		on it, whose packets leave tagged. @dmac is the next hop's
@@ -78,19 +76,16 @@ struct shca_av {
 };
 
 /**
- * struct shca_route - cached route of one address vector
- * @dst:	the route; NULL: none yet
- * @cookie:	tells whether @dst is still valid: dst_check()
+ * struct shca_route - cached route of one address vector; under the lock of its side
+ * @dst:	the route; NULL: none yet. It is validated again for each packet
+ * @cookie:	for dst_check() of @dst
  * @tag:	that of the address vector
  * @busy:	consecutive transmissions that found the queue below full
- * @looked_ns:	when it was looked at last (shca_tx_look())
+ * @looked_ns:	time of the last look at that queue (shca_tx_look())
  * @left:	packets that had left it by then
- * @stopped:	and it was stopped then
- * @lane:	of the last packet, on an InfiniBand link
+ * @stopped:	it was stopped then
+ * @lane:	lane of the last packet, on an InfiniBand link
  * @heard:	what the peer has sent since the last packet shows that packets reach it
- *
- * The lock of the side that owns it protects it. It is validated again for each
- * packet.
  */
 struct shca_route {
 	struct dst_entry *dst;
@@ -106,8 +101,7 @@ struct shca_route {
 
 /**
  * struct shca_seed - CRC over the lower headers, with which an ICRC begins
- * @len:	length of the packets that it is for, from BTH to ICRC; 0 if
- *		unset
+ * @len:	length of the packets that it is for, from BTH to ICRC; 0 if unset
  * @crc:	state of the CRC
  */
 struct shca_seed {
@@ -115,17 +109,16 @@ struct shca_seed {
 	u32 crc;
 };
 
-/* Maximum packets of a batch; the kernel splits so many without question. */
+/* Packets of a batch: the kernel splits this many without question. */
 #define SHCA_BATCH_SEGS	62
 
 /**
  * struct shca_rx_skb - a received skb; struct shca_pkt.data
  * @skb:	with the lower headers in its linear part
  * @seed:	seed of its packets' ICRCs; the link keeps it
- * @mr:		region that a packet of it has accessed, and the next one
- *		probably will; wire/payload.c keeps it
+ * @mr:		region that a packet has accessed, for the next one; wire/payload.c keeps it
  * @frag:	fragment of the last packet
- * @frag_off:	offset of it
+ * @frag_off:	its offset
  */
 struct shca_rx_skb {
 	struct sk_buff *skb;
@@ -136,7 +129,7 @@ struct shca_rx_skb {
 };
 
 /**
- * struct shca_rss_flow - what of a packet may be hashed
+ * struct shca_rss_flow - fields of a packet that may be hashed
  * @src:	IP address of the sender
  * @dst:	IP address of the receiver
  * @addr_len:	their bytes, 4 or 16; 0: there are none
@@ -156,60 +149,53 @@ struct shca_rss_flow {
 /**
  * struct shca_link_ops - operations of a link
  * @headroom:	bytes to reserve before the BTH
- * @tailroom:	bytes to reserve behind the ICRC of a packet that leaves alone; if there
- *		are any, it is linear
+ * @tailroom:	bytes to reserve behind the ICRC of a packet without a batch; if there are
+ *		any, it is linear
  * @is_lossless:	a queue below that is full for long loses nothing while packets leave it
  * @has_sm:	a subnet manager assigns addresses, paths and multicast groups; otherwise they
  *		are those of IP, and there are no alternate paths (shca_link_has_sm())
  * @mtu:	largest path MTU that @dev can carry now; 0 if not even 256
  * @av_init:	make an address vector from verbs attributes, for shca_av_init(); @sport_hash
  *		spreads flows. May sleep. Returns NULL, or the reason for EINVAL
- * @icrc:	ICRC of outgoing packet number @seg of a batch: @len bytes at
- *		@bth, without the ICRC; @seed is for @av
- * @max_batch:	bytes and packets that one batch may have now; 0 packets if
- *		packets must leave one by one
- * @xmit:	add lower headers to @skb and transmit it; consumes @skb. It is
- *		one packet or a batch: @segs packets of @seg_len bytes from BTH
- *		to ICRC, the last may be shorter. Returns 0; -EBUSY if the queue
- *		below is full, so that the sender can wait; or an error that
- *		counts as loss
- * @holds:	does a queue below have packets that have not left? @left: how many
- *		have left
- * @ecn:	say whether packets to @av are ECN-capable from now on. ECN bits of the
- *		traffic class take precedence. Others may be sending to @av. Returns
- *		whether they are
- * @mark:	packets to @av have met congestion (CE)
+ * @icrc:	ICRC of outgoing packet number @seg of a batch: @len bytes at @bth, without the
+ *		ICRC; @seed is for @av
+ * @max_batch:	bytes and packets that one batch may have now; 0 packets if packets must leave
+ *		one by one
+ * @xmit:	add lower headers to @skb and transmit it; consumes @skb. It is one packet or a
+ *		batch: @segs packets of @seg_len bytes from BTH to ICRC, the last may be
+ *		shorter. Returns 0; -EBUSY if the queue below is full, so that the sender can
+ *		wait; or an error that counts as loss
+ * @holds:	does a queue below have packets? @left: number of those that have left
+ * @ecn:	make packets to @av ECN-capable, or not. ECN bits of the traffic class take
+ *		precedence. Others may be sending to @av. Returns whether they are
+ * @mark:	mark packets to @av (CE)
  * @local:	does the route of @av end in the sender's namespace?
  * @mirrors:	do two address vectors lead to each other?
- * @check:	does a received packet come from the peer of @av, to the address
- *		of @av? @av may be written meanwhile: a pointer in it is not to be used
- * @serves:	is a received packet for an address of this device, and in which
- *		VLAN is the address?
- * @path:	what a received packet's lower headers say: its congestion mark, and
- *		what is for a datagram's completion
- * @mgid:	multicast GID of a received packet; not a multicast GID if it
- *		has none
+ * @check:	does a received packet come from the peer of @av, to the address of @av? @av may
+ *		be written meanwhile, so pointers in it must not be followed
+ * @serves:	is a received packet for an address of this device, and in which VLAN is the
+ *		address?
+ * @path:	get fields of a received packet's lower headers: its congestion mark, and those
+ *		for a datagram's completion
+ * @mgid:	multicast GID of a received packet; not a multicast GID if it has none
  * @flow:	the addresses and ports of a received packet, which point into its headers
- * @arrived_at:	did a received packet arrive on this device's netdev, or on one
- *		stacked on it, and in which VLAN?
- * @seed_rx:	the CRC over the lower headers of received packet number @seg of a batch,
- *		which has @len bytes from BTH to ICRC (shca_icrc_ok())
- * @bad_key:	a received packet was refused for its P_Key, or its Q_Key: whoever
- *		manages the network may want to know. @pkt->data is a struct
- *		shca_rx_skb, but on the direct path (@mirrors)
- * @keep:	a received packet stays in a queue of the device for long (@keeps), or has
- *		left it. Returns whether there is room for it
- * @meets:	may a datagram to @av become one at @to without a packet?  Yes if the route ends
- *		in the sender's namespace, at an address of @to, and nobody there watches
- *		packets.  @path is what @path and @serves would say of the packet. NULL: no
- *		datagram may
+ * @arrived_at:	did a received packet arrive on this device's netdev, or on one stacked on it,
+ *		and in which VLAN?
+ * @seed_rx:	the CRC over the lower headers of received packet number @seg of a batch, which
+ *		has @len bytes from BTH to ICRC (shca_icrc_ok())
+ * @bad_key:	report a received packet with a wrong P_Key or Q_Key to the network's manager.
+ *		@pkt->data is a struct shca_rx_skb, but on the direct path (@mirrors)
+ * @keep:	a received packet stays in a queue of the device for long (@keeps), or has left
+ *		it. Returns whether there is room for it
+ * @meets:	may a datagram to @av become one at @to without a packet? Yes if the route ends
+ *		in the sender's namespace, at an address of @to, and without a capture there.
+ *		Sets @path as @path and @serves would. NULL: no datagram may
  * @grh_sent:	@grh of that packet, of @len bytes from BTH to ICRC
- * @grh:	the SHCA_GRH_BYTES that UD delivers for a received packet. It
- *		has @len bytes at @off of @skb, from BTH to ICRC
+ * @grh:	the SHCA_GRH_BYTES that UD delivers for a received packet, which has @len bytes
+ *		at @off of @skb, from BTH to ICRC
  *
- * Context: softirq or bottom halves off, except @mtu and @av_init. From @check
- * on, @skb->data is the first BTH, and the linear part before it has the lower
- * headers.
+ * Context: softirq or bottom halves off, except @mtu and @av_init. From @check on, @skb->data is
+ * the first BTH, and the linear part before it has the lower headers.
  */
 struct shca_link_ops {
 	unsigned int headroom;
