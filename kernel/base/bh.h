@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Deferred work in softirq, on the CPU that scheduled it or on a given one.
+ * Work in softirq: BH workqueues, or tasklets before 6.9.
  *
- * It continues a hold that has used up its budget. A kernel thread cannot take its
- * place: with two pollers on two CPUs it would wait for the next tick. On another CPU
- * than the one that sent before, it would reorder a QP's packets. It also runs the
- * completion handlers of kernel consumers, on the CPU of the completion vector.
+ * Continuations run on the CPU that used up the budget, because packets of a QP that leave
+ * from two CPUs overtake each other. A kernel thread would wait for the next tick where
+ * pollers occupy the CPUs. Completion handlers of kernel consumers run on the CPU of their
+ * completion vector.
  */
 #ifndef SHCA_BH_H
 #define SHCA_BH_H
@@ -15,7 +15,7 @@
 #include <linux/delay.h>
 #include <linux/workqueue.h>
 
-/* shca_bh_schedule_on() schedules on another CPU. */
+/* shca_bh_schedule_on() respects its @cpu. */
 #define SHCA_BH_ON_CPU	1
 
 struct shca_bh {
@@ -33,32 +33,31 @@ struct shca_bh {
 
 #define shca_bh_init(bh, fn) INIT_WORK(&(bh)->work, fn)
 
-/* Context: any. Has no effect if the work is scheduled already. */
+/* Context: any. No effect if the work is scheduled already. */
 static inline void shca_bh_schedule(struct shca_bh *bh)
 {
 	queue_work(system_bh_wq, &bh->work);
 }
 
-/* Schedules the work on @cpu, if the kernel can do that. */
 static inline void shca_bh_schedule_on(int cpu, struct shca_bh *bh)
 {
 	queue_work_on(cpu, system_bh_wq, &bh->work);
 }
 
-/* Context: may sleep. The caller makes sure that nobody schedules the work again. */
+/* The caller has made sure that nothing schedules the work again. Context: may sleep. */
 static inline void shca_bh_cancel(struct shca_bh *bh)
 {
-	/* (before 6.13 cancel_work_sync() was a flush of what runs: see below) */
+	/* Before 6.13 cancel_work_sync() flushes running work: see below. */
 	while (cancel_work(&bh->work) || work_busy(&bh->work))
 		usleep_range(20, 100);
 	cancel_work_sync(&bh->work);
 }
 
 /*
- * Whether the work is scheduled or runs. If not, what it did is visible. Nobody waits
- * with flush_work(): a consumer may destroy its queues from a workqueue that serves
- * reclaim, as IPoIB does. Such a workqueue must not flush one of another kind.
- * Context: any.
+ * Is the work scheduled or running? If not, its effects are visible. Waiting with
+ * flush_work() is not possible: a consumer may destroy its queues from a workqueue that
+ * serves memory reclaim, as IPoIB does, and such a workqueue must not flush one that does
+ * not. Context: any.
  */
 static inline bool shca_bh_is_busy(struct shca_bh *bh)
 {
@@ -100,7 +99,7 @@ static inline void shca_bh_cancel(struct shca_bh *bh)
 	tasklet_kill(&bh->tasklet);
 }
 
-/* (one that runs is marked so before its mark of being scheduled is taken off) */
+/* The kernel sets TASKLET_STATE_RUN before it clears TASKLET_STATE_SCHED. */
 static inline bool shca_bh_is_busy(struct shca_bh *bh)
 {
 	return test_bit_acquire(TASKLET_STATE_SCHED, &bh->tasklet.state) ||

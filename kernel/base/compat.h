@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Differences between kernel versions. The probes in scripts/probe find them
- * and set HAVE_* in the generated shca-config.h. The rest of the module is
- * written for the newest kernel. Elsewhere, only prototypes of operations need
- * #if.
+ * Differences between kernel versions. The probes in scripts/probe find them and set HAVE_*
+ * in the generated shca-config.h. The rest of the module is written for the newest kernel,
+ * and has #if only at prototypes of operations.
  */
 #ifndef SHCA_COMPAT_H
 #define SHCA_COMPAT_H
@@ -19,7 +18,7 @@
 #include <rdma/ib_umem.h>
 #include <rdma/ib_verbs.h>
 #ifdef HAVE_RDMA_ITER_H
-#include <rdma/iter.h>	/* part of ib_umem.h and ib_verbs.h before */
+#include <rdma/iter.h>	/* before: part of ib_umem.h and ib_verbs.h */
 #endif
 
 #ifndef CONFIG_64BIT
@@ -31,9 +30,8 @@
 #endif
 
 /*
- * Disabled bottom halves alone protect per-CPU data, and objects that are about
- * to be freed. That is not known to be enough on PREEMPT_RT, which can preempt
- * bottom halves.
+ * Disabled bottom halves alone protect per-CPU data and objects that are about to be freed.
+ * Whether that is enough on PREEMPT_RT, which can preempt bottom halves, is not known.
  */
 #ifdef CONFIG_PREEMPT_RT
 #error "softhca does not support real-time kernels (CONFIG_PREEMPT_RT): use one without, e.g. linux-image-amd64 in place of linux-image-rt-amd64"
@@ -80,7 +78,7 @@ static inline unsigned int shca_gso_max_size4(const struct net_device *ndev)
 #endif
 }
 
-/* Fragments can be memory of a device (devmem TCP) since then. */
+/* Since devmem TCP, fragments may be memory of a device. */
 #ifndef HAVE_SKB_FRAGS_READABLE
 static inline bool skb_frags_readable(const struct sk_buff *skb)
 {
@@ -88,16 +86,14 @@ static inline bool skb_frags_readable(const struct sk_buff *skb)
 }
 #endif
 
-/* Older kernels have no flag against renaming by rdma-core's udev rule. That
- * rule does not rename a device without a parent anyway.
- */
+/* rdma-core's udev rule does not rename a device without a parent, so this flag may be missing. */
 #ifndef HAVE_IB_MARK_NAME_ASSIGNED_BY_USER
 static inline void ib_mark_name_assigned_by_user(struct ib_device *ibdev)
 {
 }
 #endif
 
-/* The UDP tunnel functions take a struct sock since then, a struct socket before. */
+/* Older UDP tunnel functions take a struct socket, newer ones a struct sock. */
 #ifdef HAVE_UDP_TUNNEL_SOCK
 #define shca_tunnel_sock(socket) ((socket)->sk)
 #else
@@ -114,10 +110,7 @@ static inline void shca_sock_set_mc_loop(struct sock *sk)
 #endif
 }
 
-/*
- * The RDMA core of older kernels has no FLUSH access flags, so no region can be
- * flushed.
- */
+/* Without FLUSH access flags in the RDMA core, no region can be flushed. */
 #ifdef HAVE_IB_FLUSH
 #define SHCA_FEATURES_LACKED	0
 #else
@@ -126,7 +119,7 @@ static inline void shca_sock_set_mc_loop(struct sock *sk)
 #define IB_DEVICE_ATOMIC_WRITE	0
 #endif
 
-/* Pins nothing but pages of @mm; the VMAs that older kernels return are not needed. */
+/* Older kernels also return VMAs, which nobody needs. */
 static inline long shca_gup_remote(struct mm_struct *mm, unsigned long start,
 				   unsigned long nr, unsigned int flags,
 				   struct page **pages)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* Counters: maps verdicts to counters and sums counters up. */
+/* Counters: verdicts to counters, and sums. */
 #include "counters.h"
 
 #include <linux/xarray.h>
@@ -11,7 +11,7 @@
 /* On if any device counts optional counters; shca_dev_stats.optional says which. */
 DEFINE_STATIC_KEY_FALSE(shca_optional_counters);
 
-/* Has no default, so the compiler reports a verdict without a counter. */
+/* No default: the compiler reports a verdict without a counter. */
 static enum shca_counter shca_rx_counter(enum shca_verdict verdict)
 {
 	switch (verdict) {
@@ -89,7 +89,7 @@ void __shca_count_request(const struct shca_dev *dev,
 {
 	u32 flags = shca_opcode_info(opcode)->flags;
 
-	/* Counts a message once, on its first packet. */
+	/* A message is counted once, on its first packet. */
 	if (!(flags & SHCA_OPF_START))
 		return;
 	if (flags & SHCA_OPF_WRITE)

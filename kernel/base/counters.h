@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Counters of a device, per CPU. This list is their only declaration. It makes
- * the enum, the names in /sys/class/infiniband/<device>/ports/1/hw_counters and
- * the test that compares both with docs/counters.md.
+ * Counters of a device, per CPU. This list is their only declaration: the enum, the names in
+ * /sys/class/infiniband/<device>/ports/1/hw_counters and the comparison with docs/counters.md
+ * are made from it.
  *
- * A QP counts in the set of its device, or in the set of the counter that it is
- * bound to (`rdma statistic qp`). The RDMA core adds the bound sets wherever it
- * shows the port's counters.
+ * A QP counts in the set of its device, or in the set of the counter that it is bound to
+ * (`rdma statistic qp`). The RDMA core adds the bound sets wherever it shows the port's
+ * counters.
  */
 #ifndef SHCA_COUNTERS_H
 #define SHCA_COUNTERS_H
@@ -101,7 +101,7 @@ struct shca_bound {
 /**
  * struct shca_dev_stats - counters of a device's bound QPs, and optional ones
  * @bound:	struct shca_bound by RDMA core counter number
- * @retired:	sums of deleted ones, under the lock of @bound
+ * @retired:	sums of deleted sets, under the lock of @bound
  * @optional:	bitmap of enabled optional counters, from SHCA_CNT_OPTIONAL on
  */
 struct shca_dev_stats {
@@ -113,10 +113,8 @@ struct shca_dev_stats {
 struct shca_dev;
 
 /*
- * Per CPU, so there is no lock and no shared cache line; a reader sums. @owner
- * is a device or a QP. A QP's set may be exchanged at any time (hence
- * READ_ONCE()).
- * Context: softirq or bottom halves off if @owner is a QP.
+ * Add to a counter of @owner, a device or a QP. READ_ONCE(): a QP may be bound to another set
+ * at any time. Context: softirq or bottom halves off if @owner is a QP.
  */
 #define shca_count_n(owner, id, n) \
 	this_cpu_add(READ_ONCE((owner)->counters)->v[SHCA_CNT_##id], n)
@@ -157,7 +155,7 @@ void shca_counters_exit(struct shca_dev *dev);
 /* Sum one counter of one set over all CPUs. */
 u64 shca_counter_sum(const struct shca_counters __percpu *counters,
 		     enum shca_counter id);
-/* The device's count, with all QPs that are or were bound. */
+/* The device's count, including that of all QPs that are or were bound. */
 u64 shca_counter_total(struct shca_dev *dev, enum shca_counter id);
 
 #endif

@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/*
- * The device: one ib_device on one Ethernet netdev, and the limits that it
- * advertises.
- *
- * kernel/README.md has the order of all locks.
- */
+/* One ib_device on one Ethernet netdev, and the limits that it advertises */
 #ifndef SHCA_DEV_H
 #define SHCA_DEV_H
 
@@ -28,16 +23,16 @@
 
 /**
  * struct shca_faults - fault injection of a device
- * @rules:	struct shca_fault; read under RCU. The netlink family changes them, one
- *		request at a time, and the end of the device
+ * @rules:	struct shca_fault; read under RCU. Changed by the netlink family, one request
+ *		at a time, and on removal of the device
  * @nr:		number of rules
- * @stages:	bit per enum shca_fault_stage that a rule applies to; read without a
- *		lock for each packet
+ * @stages:	enum shca_fault_stage of all rules, one bit each; read without a lock for each
+ *		packet
  * @lock:	protects the members below
- * @held:	packets that wait, by time
+ * @held:	delayed packets, in the order of their times
  * @nr_held:	number of them
- * @timer:	for the first of them
- * @stopped:	the device is being removed, so nothing waits any more
+ * @timer:	for the first of @held
+ * @stopped:	the device is being removed: no packet is delayed any more
  */
 struct shca_faults {
 	struct list_head rules;
@@ -59,7 +54,7 @@ struct shca_trust;
 /**
  * struct shca_ahs - address handles (queue/ah.c)
  * @table:	by handle
- * @next:	handle that is tried next
+ * @next:	next handle to try
  * @tag:	tag of the last one
  */
 struct shca_ahs {
@@ -71,7 +66,7 @@ struct shca_ahs {
 /**
  * struct shca_xrc_srqs - SRQs of XRC domains (queue/xrc.c)
  * @table:	struct shca_xrc_target by number
- * @next:	number that is tried next
+ * @next:	next number to try
  */
 struct shca_xrc_srqs {
 	struct xarray table;
@@ -91,9 +86,9 @@ struct shca_cc_setting {
 };
 
 /**
- * struct shca_lint - what processes are told of their mistakes
+ * struct shca_lint - the verbs sanitizer (docs/lint.md)
  * @mode:	enum shca_lint_mode; read without a lock as a context is made
- * @errors:	findings that processes have told of; their number may come around
+ * @errors:	errors that processes have reported; wraps around
  * @hints:	likewise, hints
  */
 struct shca_lint {
@@ -105,11 +100,11 @@ struct shca_lint {
 /**
  * struct shca_port - the port (device/port.c, ib/ib_link.c)
  * @up:		last state dispatched; written under RTNL only
- * @mbps:	its rate, as of its last query (the RDMA core queries it at each event);
- *		0: the netdev tells none. Read without a lock as a path is made
- * @up_at:	jiffies of the last change to up, or 0; written under RTNL only,
- *		read without a lock for each packet
- * @downed:	how often it went down, as its counters tell; any context
+ * @mbps:	rate at the last query (the RDMA core queries the port at each event), or 0 if
+ *		the netdev has none. Read without a lock when a path is made
+ * @up_at:	jiffies of the last change to up, or 0; written under RTNL only, read without
+ *		a lock for each packet
+ * @downed:	how often it went down; any context
  */
 struct shca_port {
 	bool up;
@@ -122,12 +117,12 @@ struct shca_port {
  * struct shca_flows - flow steering, and frames from a device to itself (verbs/flow.c)
  * @rules:	rules of flow steering
  * @nr:		number of them
- * @hook:	netfilter hook that shows them what the netdev receives
+ * @hook:	netfilter hook that applies them to received frames
  * @loop:	frames from this device to itself
  * @loop_bh:	delivers them
- * @loop_frame:	offers a frame that a QP sends; consumes it and returns true if
- *		it goes to QPs of this device only. @skb->data is the Ethernet
- *		header. Context: softirq or bottom halves off
+ * @loop_frame:	offers a frame that a QP sends; consumes it and returns true if it goes to QPs
+ *		of this device only. @skb->data is the Ethernet header. Context: softirq or
+ *		bottom halves off
  */
 struct shca_flows {
 	struct list_head rules;
@@ -141,7 +136,7 @@ struct shca_flows {
 /**
  * struct shca_mcast - multicast groups (verbs/mcast.c), under the namespace's @groups_lock
  * @nr_groups:	groups; read without a lock for each packet to one
- * @nr_attached: QPs attached to all of them
+ * @nr_attached: attached QPs of all groups
  */
 struct shca_mcast {
 	u32 nr_groups;
@@ -150,47 +145,45 @@ struct shca_mcast {
 
 /**
  * struct shca_dev - a device
- * @ibdev:	as the RDMA core knows it
- * @ndev:	its netdev; the RDMA core holds a reference until the device is
- *		unregistered, and no QP exists after that
+ * @ibdev:	the RDMA core's part
+ * @ndev:	netdev; the RDMA core holds a reference until the device is unregistered, and
+ *		no QP exists after that
  * @link:	operations below the transport header; constant
  * @ib:		the port of an InfiniBand link (ib/ib_link.h), or NULL; constant
  * @snet:	sockets and QP numbers of the netdev's network namespace
  * @counters:	counters of the device and of its unbound QPs
  * @path:	enum shca_path; read without a lock for each packet
- * @removing:	the RDMA core is removing the device from its consumers
- *		(device.c)
+ * @removing:	the RDMA core is removing the device from its consumers (device.c)
  * @mrs:	memory regions by key index
- * @trust:	devices trusted with path host (trust.h), or NULL; read under
- *		RCU; written under shca_genl_lock
- * @port:	its port
- * @mcast:	its multicast groups
- * @pkeys:	P_Key table, read for each packet; entry 0 is always the default
- *		P_Key
+ * @trust:	devices trusted with path host (trust.h), or NULL; read under RCU; written
+ *		under shca_genl_lock
+ * @port:	the port
+ * @mcast:	multicast groups
+ * @pkeys:	P_Key table, read for each packet; entry 0 is always the default P_Key
  * @personality: constant once the device is registered
- * @ahs:	its address handles
- * @xrc_srqs:	its SRQs of XRC domains
+ * @ahs:	address handles
+ * @xrc_srqs:	SRQs of XRC domains
  * @flows:	flow steering
- * @cc:		congestion control of its QPs
- * @lint:	what processes are told of their mistakes
+ * @cc:		congestion control of later connections
+ * @lint:	verbs sanitizer
  * @resv8a:	enum shca_resv8a; read without a lock as a QP is connected
  * @gone:	the netdev went away before registration; under shca_dev_lock
  * @node:	in shca_dev_list, protected by shca_dev_lock
  * @id:		unique; never used again
  * @rescan:	work that makes the core rescan a loopback netdev's GIDs (lo.c)
- * @nr:		existing objects of processes, by the enum shca_limit of @personality that
- *		they are compared with; SHCA_LIMIT_DM: bytes of device memory
- * @backlog_bytes:	bytes of received packets that wait for memory (pkt_queue.c)
- * @ooo_bytes:	bytes of those that wait for packets before them
+ * @nr:		objects of processes, by the enum shca_limit that limits them; SHCA_LIMIT_DM:
+ *		bytes of device memory
+ * @backlog_bytes:	bytes in backlogs (wire/pkt_queue.c)
+ * @ooo_bytes:	bytes in out-of-order queues
  * @qp_serial:	serial of the last QP, see struct shca_accessor
  * @stats:	counters of bound QPs, and optional ones
- * @history:	what went wrong with QPs that are gone (queue/last_error.c)
+ * @history:	last errors of destroyed QPs (queue/last_error.c)
  * @faults:	see inject/fault.h and inject/held.c
- * @events:	of the port and of the device, to consumers
+ * @events:	asynchronous events of port and device
  */
 struct shca_dev {
 	struct ib_device ibdev;
-	/* What packets read is together, up to @pkeys: it is seldom written. */
+	/* Members up to @pkeys are read for each packet and seldom written. */
 	struct net_device *ndev;
 	const struct shca_link_ops *link;
 	struct shca_ib_link *ib;
@@ -235,7 +228,7 @@ static inline struct shca_dev *to_shca_dev(struct ib_device *ibdev)
  * @kind:	the limit of the device's personality
  * @is_user:	belongs to a process; kernel consumers' objects are not counted
  *
- * Return: false if as many exist. Otherwise the caller owes shca_limit_put().
+ * Return: false if the limit is reached. Otherwise the caller owes shca_limit_put().
  */
 static inline bool shca_limit_get(struct shca_dev *dev, enum shca_limit kind,
 				  bool is_user)
@@ -255,10 +248,7 @@ static inline void shca_limit_put(struct shca_dev *dev, enum shca_limit kind,
 		atomic_dec(&dev->nr[kind]);
 }
 
-/*
- * Do P_Keys @a and @b match? IBTA 10.9.3: same non-zero partition, and at least one full
- * member.
- */
+/* IBTA 10.9.3: same partition, which is not 0, and at least one full member */
 static inline bool shca_pkey_match(u16 a, u16 b)
 {
 	return a & 0x7fff && !((a ^ b) & 0x7fff) && (a | b) & 0x8000;
@@ -277,7 +267,7 @@ static inline int shca_pkey_find(const struct shca_dev *dev, u16 pkey)
 
 /**
  * struct shca_ucontext - a process's verbs context
- * @ibuc:	as the RDMA core knows it
+ * @ibuc:	the RDMA core's part
  * @features:	SHCA_FEATURE_* granted to it
  * @dm_bytes:	device memory that it has allocated
  * @last_qpn:	the number of its last QP (queue/qp_table.c)
@@ -289,7 +279,7 @@ struct shca_ucontext {
 	atomic_t last_qpn;
 };
 
-/* Fill in what a process learns about its context. */
+/* Fill in the driver's description of a context. */
 static inline void shca_ucontext_resp(const struct shca_ucontext *uctx,
 				      struct shca_alloc_ucontext_resp *resp)
 {
@@ -299,12 +289,10 @@ static inline void shca_ucontext_resp(const struct shca_ucontext *uctx,
 	};
 }
 
-/* An XRC domain; see xrc.c. */
 struct shca_xrcd {
 	struct ib_xrcd ibxrcd;
 };
 
-/* A protection domain. */
 struct shca_pd {
 	struct ib_pd ibpd;
 	bool is_user;

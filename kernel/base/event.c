@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * How often the owner of an object is told of events: see event.h.
+ * Asynchronous events: rate limit, see event.h.
  *
  * Timer: shca_events.timer, armed for the first event that waits. It runs in softirq.
  */
@@ -10,7 +10,7 @@
 
 #include "compat.h"
 
-/* An error of the port is told before what made up for it. */
+/* If both are due, PORT_ACTIVE is the later one (see shca_events_add()). */
 static void shca_events_tell(struct shca_events *events, u32 kinds)
 {
 	const u32 last = BIT(IB_EVENT_PORT_ACTIVE);
@@ -56,7 +56,7 @@ static void shca_events_arm(struct shca_events *events, u64 due)
 			      HRTIMER_MODE_ABS_SOFT);
 }
 
-/* Under the lock. Return: whether the caller tells of an event of this kind itself. */
+/* Return: does the caller report the event itself? */
 static bool shca_events_add(struct shca_events *events, u32 kind, u64 now)
 {
 	lockdep_assert_held(&events->lock);
@@ -120,7 +120,7 @@ void shca_events_stop(struct shca_events *events, bool rest)
 	spin_lock_irq(&events->lock);
 	events->stopped = true;
 	spin_unlock_irq(&events->lock);
-	/* It is not armed again once @stopped is set. */
+	/* @stopped keeps the timer from being armed again. */
 	hrtimer_cancel(&events->timer);
 	if (rest)
 		shca_events_tell_due(events);

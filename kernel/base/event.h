@@ -2,10 +2,10 @@
 /*
  * Asynchronous events of one object: a port, a QP or an SRQ.
  *
- * The RDMA core keeps each event until the process reads it, in memory that nobody is
- * charged for. It does not tell the driver what was read. So an event of a kind that was
- * told a moment ago waits, and further ones of this kind join it. None is lost: what waits
- * is told at the end of the gap.
+ * The RDMA core queues each event until the process reads it, in memory that is charged to
+ * nobody, and does not notify the driver of reads. Therefore events of a kind are
+ * rate-limited: one that repeats within the gap waits until its end, and further ones of its
+ * kind coalesce with it.
  */
 #ifndef SHCA_EVENT_H
 #define SHCA_EVENT_H
@@ -15,26 +15,25 @@
 #include <rdma/ib_verbs.h>
 
 /*
- * The least time between two events of a kind. Each process that has opened the device gets
- * those of the port, so these become rarer while they repeat, down to one a second.
+ * Least time between two events of a kind. Port events go to each process that has opened the
+ * device, so their gap grows up to a second while they repeat.
  */
 #define SHCA_EVENT_GAP_NS	(20 * NSEC_PER_MSEC)
 #define SHCA_EVENT_PORT_GAP_NS	NSEC_PER_SEC
 
 /**
- * struct shca_events - what the owner of an object is told
- * @tell:	tells it of one event; softirq, or with @is_direct the context of
- *		shca_event()
- * @is_direct:	the first of a kind is told by shca_event() itself
- * @timer:	tells of those that wait; softirq
+ * struct shca_events - rate-limited events of one object
+ * @tell:	reports one event; softirq, or with @is_direct the context of shca_event()
+ * @is_direct:	shca_event() itself reports the first event of a kind
+ * @timer:	reports events that wait; softirq
  * @lock:	protects all below
- * @stopped:	@timer does not run
- * @waits:	one of @due was told since @since, so all wait until @gap is over
- * @due:	kinds (bits IB_EVENT_*) of which @timer will tell
- * @raised:	kinds that were told, or are about to be, since @since
+ * @stopped:	@timer is not armed
+ * @waits:	one of @due was reported since @since, so all wait until @gap is over
+ * @due:	kinds (bits IB_EVENT_*) that @timer will report
+ * @raised:	kinds reported since @since, or about to be
  * @since:	when the current gap began, ns
- * @gap:	ns from @since until the next event of such a kind; doubles each
- *		time that one has to wait
+ * @gap:	ns from @since until the next event of such a kind; doubles each time that one
+ *		has to wait
  * @max_gap:	the longest @gap, ns
  */
 struct shca_events {
@@ -51,7 +50,7 @@ struct shca_events {
 	u64 max_gap;
 };
 
-/* The struct is zeroed. For @is_direct, @max_gap and @tell see above. */
+/* @events is zeroed. See the struct for the others. */
 void shca_events_init(struct shca_events *events, bool is_direct, u64 max_gap,
 		      void (*tell)(struct shca_events *events,
 				   enum ib_event_type type));
@@ -60,13 +59,13 @@ void shca_events_init(struct shca_events *events, bool is_direct, u64 max_gap,
 void shca_events_start(struct shca_events *events);
 
 /*
- * From now on events wait for shca_events_start().
- * @rest:	tell those that wait already
- * Context: may sleep; shca_events.tell does not run after the return.
+ * Make events wait for shca_events_start().
+ * @rest:	report those that wait already
+ * Context: may sleep. The timer does not call shca_events.tell after the return.
  */
 void shca_events_stop(struct shca_events *events, bool rest);
 
-/* Tell of an event, now or soon. Context: any that @tell can run in. */
+/* Report an event, now or soon. Context: any that shca_events.tell can run in. */
 void shca_event(struct shca_events *events, enum ib_event_type type);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * State per network namespace: the sockets of the link (roce/net.c), and the
- * tables that find QPs for received packets (queue/qp_table.c, queue/group.c).
+ * State per network namespace: the sockets of the link (roce/net.c), and the tables by which
+ * received packets find QPs (queue/qp_table.c, queue/group.c).
  */
 #ifndef SHCA_NETNS_H
 #define SHCA_NETNS_H
@@ -17,10 +17,10 @@ struct net;
 struct shca_personality;
 struct socket;
 
-/* one for IPv4, one for IPv6 */
+/* IPv4 and IPv6 */
 #define SHCA_NF_HOOKS 2
 
-/* A freed QP number is not used again until this many others were freed. */
+/* A freed QP number is reused after this many others were freed. */
 #define SHCA_FREED_QPNS		128
 /* Hash buckets of multicast groups. */
 #define SHCA_MCAST_CHAINS	256
@@ -36,17 +36,16 @@ struct socket;
  * @hooks:	netfilter hooks that take batches at LOCAL_IN (roce/udp.c)
  * @qps:	struct shca_qp by number; read under RCU
  * @freed_lock:	protects @freed and @nr_freed
- * @freed:	QP numbers freed lately; a ring
+ * @freed:	QP numbers freed lately; ring
  * @nr_freed:	how many were freed, free-running
  * @mgmt_lock:	held to change @mgmt
  * @mgmt:	QP0 and QP1 of each device, oldest first; read under RCU
  * @groups_lock: held to change @groups
  * @groups:	struct shca_group by MGID; read under RCU
- * @next:	personality of the next device, or NULL: native. It is exchanged, never changed
- * @refs:	calls and devices that use this struct; the namespace waits for
- *		them before it frees it. @lock cannot serve for that: a task
- *		that unlocks a mutex may still read it when the next owner holds
- *		it
+ * @next:	personality of the next device, or NULL: native. Replaced as a whole
+ * @refs:	calls and devices that use this struct; the end of the namespace waits for
+ *		them. @lock is not enough: a task that unlocks a mutex may still read it when
+ *		the next owner holds it
  */
 struct shca_net {
 	struct net *net;

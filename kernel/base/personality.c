@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* Personalities: what restricts a device. */
 #include "personality.h"
 
 #include "dev.h"
@@ -43,21 +42,21 @@ void shca_personality_normalize(struct shca_personality *personality)
 	for (i = 0; i < ARRAY_SIZE(pairs); i++)
 		if (!limit[pairs[i].limit])
 			personality->lacks |= BIT_ULL(pairs[i].lack);
-	/* Both are made of SRQs. */
+	/* XRC and tag matching need SRQs. */
 	if (personality->lacks & BIT_ULL(SHCA_LACK_SRQ))
 		personality->lacks |= BIT_ULL(SHCA_LACK_XRC) |
 				      BIT_ULL(SHCA_LACK_TM);
 	for (i = 0; i < ARRAY_SIZE(pairs); i++)
 		if (personality->lacks & BIT_ULL(pairs[i].lack))
 			limit[pairs[i].limit] = 0;
-	/* No single completion waits for others. */
+	/* A burst of 0 is one of 1: no completion waits for others. */
 	if (limit[SHCA_LIMIT_BURST] < 2)
 		limit[SHCA_LIMIT_BURST] = 1;
 }
 
 #define OP(lack, op) { SHCA_LACK_##lack, offsetof(struct ib_device_ops, op) }
 
-/* Operations of the RDMA core that are missing with a capability. */
+/* Each object loses all of its operations. */
 static const struct {
 	u8 lack;
 	u16 at;
@@ -82,10 +81,7 @@ static const struct {
 	OP(WQ, create_rwq_ind_table), OP(WQ, destroy_rwq_ind_table),
 };
 
-/*
- * The RDMA core answers EOPNOTSUPP for an operation that is NULL. Objects lose all of their
- * operations.
- */
+/* The RDMA core answers EOPNOTSUPP for an operation that is NULL. */
 void shca_personality_prune(const struct shca_personality *personality,
 			    struct ib_device_ops *ops)
 {

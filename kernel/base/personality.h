@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The personality of a device: its limits, what it is without, and its manners
- * (docs/personalities.md). It is constant while the device is registered.
+ * The personality of a device: its limits, what it is without, and its data-path behaviour
+ * (docs/personalities.md). Constant while the device is registered.
  */
 #ifndef SHCA_PERSONALITY_H
 #define SHCA_PERSONALITY_H
@@ -17,7 +17,7 @@
  * @name:	letters, digits, '-', '_' and '.'
  * @lacks:	bits of enum shca_lack
  * @limit:	by enum shca_limit
- * @statuses:	which statuses have a vendor_err of their own; bits
+ * @statuses:	bits of the statuses that have a vendor_err of their own
  * @vendor_err:	by status
  */
 struct shca_personality {
@@ -28,27 +28,24 @@ struct shca_personality {
 	u16 vendor_err[SHCA_PERSONALITY_STATUSES];
 };
 
-/* What every device begins with: nothing is restricted. */
+/* The personality of a new device: no restriction. */
 extern const struct shca_personality shca_native;
 
-/*
- * On while any device has manners: it places data late, shows completions in bursts, or has
- * vendor errors of its own. So the data path of others pays nothing.
- */
+/* On while a device has delayed placement, bursts of completions, or vendor errors of its own. */
 DECLARE_STATIC_KEY_FALSE(shca_manners_on);
 
-/* A limit of @dev, by the last part of its name in enum shca_limit. */
+/* A limit of @dev; @id is the last part of its name in enum shca_limit. */
 #define shca_limit(dev, id)	((dev)->personality.limit[SHCA_LIMIT_##id])
-/* Is @dev without it? By the last part of its name in enum shca_lack. */
+/* Is @dev without it? @id is the last part of its name in enum shca_lack. */
 #define shca_lacks(dev, id)	((dev)->personality.lacks >> SHCA_LACK_##id & 1)
 
-/* Does the data path look at it? */
+/* Does the personality change the data path (shca_manners_on)? */
 bool shca_personality_has_manners(const struct shca_personality *personality);
 
-/* Make it consistent: what it is without has the limit 0, and the other way round. */
+/* Make limits agree with what the device is without: 0 there, and the other way round. */
 void shca_personality_normalize(struct shca_personality *personality);
 
-/* Take out of the table what the device is without. */
+/* Remove the operations that the device is without. */
 void shca_personality_prune(const struct shca_personality *personality,
 			    struct ib_device_ops *ops);
 

@@ -9,13 +9,12 @@
 #include "trace.h"
 
 /**
- * shca_refuse() - report why a verb is refused, by a trace event and a debug
- * line
+ * shca_refuse() - report why a verb is refused, by trace event and debug line
  * @dev:	struct shca_dev *
  * @qpn:	number of the QP concerned; 0 if there is none yet
  * @err:	errno, negative
- * @why:	a sentence without a full stop, and without keys, addresses or
- *		numbers of other users
+ * @why:	a sentence without a full stop, and without keys, addresses or numbers of
+ *		other users
  *
  * The debug line (dynamic debug: module softhca +p) is rate-limited.
  * Context: process.

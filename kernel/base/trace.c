@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* Instantiates the trace events. */
 #define CREATE_TRACE_POINTS
 #include "trace.h"
 
@@ -11,7 +10,7 @@ u8 shca_trace_hdr(const struct shca_pkt *pkt, u8 *hdr)
 		len = shca_hdr_build(pkt, hdr);
 		shca_hdr_hide_keys(hdr);
 	}
-	/* The ring has bytes of other events there. */
+	/* The trace ring is reused: clear bytes of older events. */
 	memset(hdr + len, 0, SHCA_HDR_MAX - len);
 	return len;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Trace events, one per step of the data path. A packet prints its headers, without
- * keys, and no pointers. QP numbers and wr_ids join the steps. Packets that differ in
- * their PSN only are one event, as they are one struct shca_pkt.
+ * Trace events, one per step of the data path. QP numbers and wr_ids connect the steps. A
+ * packet's event has its headers without keys; no event has pointers. A run of packets (one
+ * struct shca_pkt) is one event.
  */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM softhca
@@ -35,9 +35,9 @@ SHCA_FAULT_WHATS(SHCA_TRACE_TELL_FAULT)
 #ifndef SHCA_TRACE_HDR
 #define SHCA_TRACE_HDR
 /*
- * The headers of a packet as on the wire, but for its keys.
+ * Write the headers of a packet as on the wire, without keys, to @hdr.
  * @hdr:	SHCA_HDR_MAX bytes; zeros follow the headers
- * Return: how long they are; 0 for a frame that has none (RAW_PACKET).
+ * Return: length of the headers; 0 for a frame without (RAW_PACKET).
  */
 u8 shca_trace_hdr(const struct shca_pkt *pkt, u8 *hdr);
 #endif
@@ -117,7 +117,7 @@ DEFINE_EVENT(shca_packet, shca_rx,
 	TP_ARGS(qpn, pkt)
 );
 
-/* On the direct path: it leaves and arrives in one. */
+/* Direct path: sent and received in one event. */
 DEFINE_EVENT(shca_packet, shca_direct,
 	TP_PROTO(u32 qpn, const struct shca_pkt *pkt),
 	TP_ARGS(qpn, pkt)
@@ -147,7 +147,7 @@ TRACE_EVENT(shca_rx_verdict,
 		  __entry->packets)
 );
 
-/* A packet is refused before it reaches its QP's transport. */
+/* The packet did not reach its QP's transport. */
 TRACE_EVENT(shca_rx_refused,
 	TP_PROTO(u32 qpn, const struct shca_pkt *pkt, enum shca_counter id),
 	TP_ARGS(qpn, pkt, id),
@@ -188,10 +188,7 @@ TRACE_EVENT(shca_timeout,
 		  __entry->psn, __entry->retries, __entry->failed)
 );
 
-/*
- * A congestion window has become smaller: by a CNP, by a loss or by a longer round trip.
- * Or a CNP came that did not change it.
- */
+/* A CNP, or a smaller congestion window: by a CNP, a loss or a longer round trip */
 TRACE_EVENT(shca_congestion,
 	TP_PROTO(u32 qpn, const struct shca_cc *cc, bool cnp),
 	TP_ARGS(qpn, cc, cnp),
@@ -274,10 +271,7 @@ TRACE_EVENT(shca_event,
 		  SHCA_TRACE_IB_EVENT(__entry->event))
 );
 
-/*
- * A rule makes a fault happen. @hit counts those of the rule. What has no packet has no
- * PSN and no opcode.
- */
+/* A rule injects its @hit-th fault. Without a packet, @psn is 0 and @opcode 0xff. */
 TRACE_EVENT(shca_fault,
 	TP_PROTO(const struct shca_fault_at *at, u32 rule, u8 what, u64 hit),
 	TP_ARGS(at, rule, what, hit),
@@ -306,7 +300,7 @@ TRACE_EVENT(shca_fault,
 		  __entry->wr_id)
 );
 
-/* A verb is refused; @qpn is 0 if there is no QP yet. */
+/* @qpn is 0 if there is no QP yet. */
 TRACE_EVENT(shca_refused,
 	TP_PROTO(u32 qpn, int err, const char *why),
 	TP_ARGS(qpn, err, why),

@@ -2,10 +2,9 @@
 /*
  * Names for the numbers in trace events, one list per enum.
  *
- * trace.h expands each list twice: to print, and to export the values.
- * trace-cmd and perf only see the text of a print format, in which an
- * enumerator has no value. E takes the last name of a list, and X takes the
- * others, because the text must not end in a comma.
+ * trace.h expands each list twice: to print, and to export the values, because trace-cmd and
+ * perf see only the text of a print format, in which an enumerator has no value. E takes the
+ * last name of a list, and X the others, because the text must not end in a comma.
  */
 #ifndef SHCA_TRACE_NAMES_H
 #define SHCA_TRACE_NAMES_H
@@ -76,7 +75,7 @@
 #define SHCA_TRACE_NAME(list, value) \
 	__print_symbolic(value, \
 			 SHCA_TRACE_##list(SHCA_TRACE_ROW, SHCA_TRACE_LAST))
-/* Lists of others have no last name of their own: no value is this. */
+/* Ends the lists of uapi/, which have no last name of their own; no value is 0xff. */
 #define SHCA_TRACE_END			{ 0xff, "?" }
 #define SHCA_TRACE_ROW_WC(id, ...)	{ SHCA_WC_##id, #id },
 #define SHCA_TRACE_STATUS(value) \

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* Instantiates the trace event of payloads, and says who may have it. */
+/* Instantiates the trace event of payloads, and checks who may enable it. */
 #include <linux/capability.h>
 #include <linux/trace_events.h>
 
@@ -7,8 +7,8 @@
 #include "trace_payload.h"
 
 /*
- * Called as the event is enabled, in the process that does it. A second one is not
- * asked: it needs tracefs, too, where it could read what the first has recorded.
+ * Runs in the process that enables the event first. The next process is not checked: it needs
+ * tracefs, too, and can read there what the first one has recorded.
  */
 int shca_payload_reg(void)
 {
@@ -20,7 +20,7 @@ void shca_payload_unreg(void)
 }
 
 #ifdef CONFIG_PERF_EVENTS
-/* Where perf_event_paranoid lets users read events, it lets them read no payload. */
+/* perf_event_paranoid alone could let any user read payloads. */
 static int shca_payload_perf(struct trace_event_call *call,
 			     struct perf_event *event)
 {

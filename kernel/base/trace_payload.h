@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/*
- * The first bytes of payloads, as a trace event. It is in a system of its own: whoever
- * enables all events of softhca gets no payload.
- */
+/* First bytes of payloads. The system is its own, so that enabling softhca:* records none. */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM softhca_payload
 
@@ -14,20 +11,20 @@
 #include "../core/packet.h"
 
 #ifndef SHCA_TRACE_PAYLOAD
-/* Bytes of a packet's payload that an event has at most */
+/* Most bytes of payload in one event */
 #define SHCA_TRACE_PAYLOAD	256
 
 /*
- * The event is for those who may capture packets: CAP_NET_RAW. tracefs alone is for
- * root, who in a container need not have it.
+ * The event needs CAP_NET_RAW, as packet capture does. tracefs needs root only, who may lack
+ * CAP_NET_RAW in a container.
  */
 int shca_payload_reg(void);
 void shca_payload_unreg(void);
-/* For perf, which asks for the same. */
+/* Demands the same for perf. */
 void shca_payload_init(void);
 #endif
 
-/* It comes before the packet's shca_tx, shca_rx or shca_direct. */
+/* Precedes the packet's shca_tx, shca_rx or shca_direct. */
 TRACE_EVENT_FN(shca_payload,
 	TP_PROTO(u32 qpn, const struct shca_pkt *pkt, bool sent,
 		 const u8 *data, u32 len),

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * Trace events of the steps between those of trace.h: the doorbell, fetching, placing and
- * polling. They are a system of their own, since they come with each request, and a
- * recording without them costs less. As there: no keys, no addresses.
+ * polling. Their system is their own, because they come with each request, and a recording
+ * without them costs less. They have no keys and no addresses.
  */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM softhca_steps
@@ -14,7 +14,7 @@
 
 #include "../core/packet.h"
 
-/* A process rings: so many requests are in its ring. */
+/* A process rings the doorbell; @waiting requests are in its ring. */
 TRACE_EVENT(shca_doorbell,
 	TP_PROTO(u32 qpn, u32 waiting),
 	TP_ARGS(qpn, waiting),
@@ -29,7 +29,7 @@ TRACE_EVENT(shca_doorbell,
 	TP_printk("qpn=%#x waiting=%u", __entry->qpn, __entry->waiting)
 );
 
-/* So many requests were taken from a ring; each has its shca_post before. */
+/* @taken requests were fetched from a ring; each has a shca_post before. */
 TRACE_EVENT(shca_fetch,
 	TP_PROTO(u32 qpn, u32 taken),
 	TP_ARGS(qpn, taken),
@@ -44,10 +44,7 @@ TRACE_EVENT(shca_fetch,
 	TP_printk("qpn=%#x taken=%u", __entry->qpn, __entry->taken)
 );
 
-/*
- * Payload is in memory: of a WRITE (@remote), or in the buffer of a receive or of a READ.
- * It comes before the packet's shca_rx_verdict.
- */
+/* Payload was placed: of a WRITE (@remote), a receive or a READ. Precedes shca_rx_verdict. */
 TRACE_EVENT(shca_place,
 	TP_PROTO(u32 qpn, const struct shca_pkt *pkt, bool remote),
 	TP_ARGS(qpn, pkt, remote),
@@ -69,10 +66,7 @@ TRACE_EVENT(shca_place,
 		  __entry->psn, __entry->opcode, __entry->len, __entry->remote)
 );
 
-/*
- * So many completions were polled. A process polls in its own memory: the next completion
- * of the CQ tells of it.
- */
+/* A process polls without the kernel: this comes with the CQ's next completion. */
 TRACE_EVENT(shca_poll,
 	TP_PROTO(u32 cqn, u32 taken),
 	TP_ARGS(cqn, taken),

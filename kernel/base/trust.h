@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Devices of other network namespaces that a device trusts (path host).
- * Requests go directly to a trusted device that trusts this one, too. Firewalls
- * do not see them, so each namespace's administrator must name the other's
- * device.
+ * Devices of other network namespaces that a device trusts (path host). Requests go directly
+ * to a trusted device that trusts this one, too. Firewalls do not see them, so each
+ * namespace's administrator must name the other's device.
  *
- * The trust is in a device, not in its name: a new device of the same name is
- * not trusted.
+ * Trust names a device by its id, so a new device of the same name is not trusted.
  */
 #ifndef SHCA_TRUST_H
 #define SHCA_TRUST_H
@@ -31,7 +29,7 @@ struct shca_trust {
 	u64 ids[];
 };
 
-/* Does @dev trust @other? Context: RCU read side, or bottom halves off. */
+/* Context: RCU read side, or bottom halves off. */
 static inline bool shca_trusts(const struct shca_dev *dev,
 			       const struct shca_dev *other)
 {

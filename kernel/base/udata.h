@@ -2,9 +2,8 @@
 /*
  * The driver's part of a verbs command, request and response.
  *
- * A request shorter than expected is zero-extended. A longer one must be zero
- * beyond the known part. A response is cut to a shorter buffer, and filled up
- * with zeros in a longer one.
+ * A request shorter than expected is zero-extended. A longer one must be zero beyond the
+ * known part. A response is cut to a shorter buffer, and zero-extended in a longer one.
  */
 #ifndef SHCA_UDATA_H
 #define SHCA_UDATA_H
