@@ -2,20 +2,17 @@
 /*
  * ibv_advise_mr(): fetches memory before packets need it.
  *
- * Operation. The pager of the process (pager.h) has a list of advice, with one
- * entry per segment. One work item carries it out and takes a step of each
- * entry in turn. So advice occupies at most one worker, and no entry waits for
- * the end of another. A caller that asks for FLUSH waits in its call.
+ * The pager of the process (pager.h) has a list of advice, with one entry per segment. One
+ * work item takes a step of each entry in turn. Therefore advice occupies at most one worker,
+ * and no entry waits for the end of another. A caller that asks for FLUSH waits in its call.
  *
- * Bounds. Advice without a waiter is a hint. A hint that an entry covers
- * already is not added, and one that continues an entry extends it. If there
- * are too many entries or pages, further hints are dropped. The number of
- * entries with a waiter equals the number of waiting threads.
+ * Bounds. Advice without a waiter is a hint. A hint that an entry covers already is not
+ * added, and one that continues an entry extends it. If there are too many entries or pages,
+ * further hints are dropped. Entries with a waiter are as many as the waiting threads.
  *
- * End. Each step first checks whether the region or the process is gone (odp.c,
- * pager.c). It also checks whether the waiter has given up: because it was
- * killed, or because the device is being removed. The waiter waits for a
- * completion and not for a page, so its wait always ends.
+ * End. Each step first checks whether the region or the process is gone (odp.c, pager.c), and
+ * whether the waiter has given up, because it was killed or the device is being removed. The
+ * waiter waits for a completion and not for a page, so its wait always ends.
  */
 #include "advice.h"
 
@@ -29,10 +26,10 @@
 #include "odp.h"
 #include "pager.h"
 
-/* Maximum entries of a process without a waiter, and bytes in all of them. */
+/* Maximum hints of a process, and bytes in all of them. */
 #define SHCA_ADVICE_MAX		64
 #define SHCA_ADVICE_BYTES	(4ull << 30)
-/* Maximum bytes of such an entry. */
+/* Maximum bytes of a hint. */
 #define SHCA_ADVICE_SEGMENT	(1ull << 30)
 /* Pages per step. */
 #define SHCA_ADVICE_STEP	256
@@ -41,12 +38,12 @@
 
 /*
  * struct shca_advice - an entry of the list
- * @node:	in the pager's list. The pager's lock protects this member and
- *		all others but @odp, @write, @fault, @wait
- * @ref:	one of the list, one of the waiter
+ * @node:	in the pager's list. The pager's lock protects this member and all others but
+ *		@odp, @write, @fault, @wait
+ * @ref:	one for the list, one for the waiter
  * @odp:	pages of the region, with a reference
- * @first: @next: @last: its range in pages; @next is the first that is left
- * @write: @fault: arguments of shca_odp_fetch_pages()
+ * @first: @next: @last:	its range in pages; @next is the first one not done
+ * @write: @fault:	arguments of shca_odp_fetch_pages()
  * @wait:	a thread waits for @done and then reads @err
  * @stop:	the waiter has given up
  */
@@ -75,7 +72,7 @@ static void shca_advice_put(struct shca_advice *a)
 
 /* ---- execution ------------------------------------------------------------------ */
 
-/* Return: whether the entry is finished. Context: holds the pager's lock. */
+/* Return: is the entry finished? */
 static bool shca_advice_step_done(struct shca_pager *pager,
 				  struct shca_advice *a, unsigned long end,
 				  int err)
@@ -107,7 +104,7 @@ void shca_advise_work(struct work_struct *work)
 	int err = 0;
 
 	spin_lock(&pager->lock);
-	/* The list is not empty: the work is only queued while it has entries. */
+	/* The work is queued only while the list has entries. */
 	a = list_first_entry(&pager->advice, struct shca_advice, node);
 	next = a->next;
 	end = min(a->last, next + SHCA_ADVICE_STEP - 1);
@@ -118,9 +115,7 @@ void shca_advise_work(struct work_struct *work)
 					   a->fault);
 	spin_lock(&pager->lock);
 	over = shca_advice_step_done(pager, a, end, err);
-	/* Queue before the last reference to the pager may go. The work goes to
-	 * the end of its queue, so that page faults have their turn.
-	 */
+	/* Before the last reference to the pager may go, and behind queued page faults */
 	if (!list_empty(&pager->advice))
 		queue_work(pager->wq, &pager->advise);
 	spin_unlock(&pager->lock);
@@ -132,7 +127,7 @@ void shca_advise_work(struct work_struct *work)
 
 /* ---- requests ------------------------------------------------------------------- */
 
-/* Finds the entry that contains @new, or that @new continues; or NULL. */
+/* Find the entry that contains or precedes @new; or NULL. */
 static struct shca_advice *shca_advice_find(struct shca_pager *pager,
 					    const struct shca_advice *new)
 {
@@ -147,7 +142,7 @@ static struct shca_advice *shca_advice_find(struct shca_pager *pager,
 	return NULL;
 }
 
-/* Return: whether @new became an entry of its own. */
+/* Return: has @new become an entry of its own? */
 static bool shca_advice_hint(struct shca_pager *pager, struct shca_advice *new)
 {
 	unsigned long room = (SHCA_ADVICE_BYTES >> PAGE_SHIFT) - pager->hinted;
@@ -185,7 +180,7 @@ static void shca_advice_queue(struct shca_advice *a)
 		shca_advice_put(a);
 }
 
-/* Return: the result of the advice, or why the wait ended before. */
+/* Return: the result of the advice, or why the wait ended early. */
 static int shca_advice_wait(struct shca_dev *dev, struct shca_advice *a)
 {
 	long left;
@@ -204,7 +199,7 @@ static int shca_advice_wait(struct shca_dev *dev, struct shca_advice *a)
 	return left ? -EINTR : -EIO;
 }
 
-/* Return: the pages with a reference, or an errno of ibv_advise_mr(). */
+/* On success, @a has the range and a reference to the pages. */
 static int shca_advice_check(struct ib_pd *ibpd, const struct ib_sge *sge,
 			     struct shca_advice *a)
 {
@@ -270,7 +265,7 @@ static int shca_advise(struct ib_pd *ibpd, const struct ib_sge *sge,
 	shca_advice_queue(a);
 	err = shca_advice_wait(dev, a);
 	shca_advice_put(a);
-	/* As much advice as possible is followed, so a busy pager is no error. */
+	/* Advice is best effort: a busy pager is no error. */
 	return err == -EBUSY ? 0 : err == -EPERM ? -EFAULT : err;
 }
 

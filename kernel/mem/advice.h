@@ -9,7 +9,7 @@ struct uverbs_attr_bundle;
 
 #ifdef CONFIG_MMU_NOTIFIER
 
-/* Carries out the queued advice, see struct shca_pager. */
+/* Execute queued advice: see struct shca_pager. */
 void shca_advise_work(struct work_struct *work);
 
 /* operations in struct ib_device_ops */

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Memory shared with processes. The pages are allocated one by one.
- * vm_map_pages() takes a reference per mapped page, so a mapping may outlive
- * the object, the device and the module. Device removal therefore never waits
- * for a process to unmap.
+ * Memory shared with processes. The pages are allocated one by one, and vm_map_pages_zero()
+ * takes a reference per mapped page. A mapping may therefore outlive the object, the device
+ * and the module, and device removal never waits for a process to unmap.
  */
 #include "buf.h"
 
@@ -48,7 +47,7 @@ struct shca_buf *shca_buf_alloc(size_t len)
 		return NULL;
 	}
 	for (i = 0; i < buf->nr_pages; i++) {
-		/* A full memory cgroup gives -ENOMEM, and nobody is killed. */
+		/* A full memory cgroup fails the allocation and kills nobody. */
 		buf->pages[i] = alloc_page(GFP_KERNEL_ACCOUNT | __GFP_ZERO |
 					   __GFP_NOWARN | __GFP_RETRY_MAYFAIL);
 		if (!buf->pages[i])

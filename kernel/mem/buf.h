@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Memory shared with a process. The kernel has mapped the pages, and a process
- * may map them read-only or writable. They are freed when the object, the mmap
- * offset and all mappings are gone.
+ * Memory shared with a process. The kernel has mapped the pages, and a process may map them
+ * read-only or writable. They are freed when the object, the mmap offset and all mappings are
+ * gone.
  */
 #ifndef SHCA_BUF_H
 #define SHCA_BUF_H
@@ -16,8 +16,8 @@ struct vm_area_struct;
 
 /**
  * struct shca_buf - zeroed pages, virtually contiguous in the kernel
- * @ref:	one of the owner, and one of the mmap offset; a mapping of a
- *		process holds the pages themselves
+ * @ref:	one of the owner, and one of the mmap offset; a mapping of a process has
+ *		references to the pages themselves
  * @va:		where the kernel has mapped them
  * @len:	bytes, a multiple of the page size
  * @nr_pages:	entries of @pages

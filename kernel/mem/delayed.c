@@ -2,7 +2,8 @@
 /*
  * Delayed placement: see delayed.h.
  *
- * Timer: shca_delayed.timer. shca_delayed_hold() arms it, and it places what is late. Softirq.
+ * Timer: shca_delayed.timer. shca_delayed_hold() arms it, and it places delayed bytes.
+ * Softirq.
  */
 #include "delayed.h"
 
@@ -13,7 +14,7 @@
 #include "../core/packet.h"
 #include "mr.h"
 
-/* To where they belong. The reference to @mr goes. */
+/* Place the bytes, and drop the reference to @mr. */
 static void shca_delayed_copy(struct shca_mr *mr, u64 va, const u8 *bytes, u32 len)
 {
 	shca_mr_copy(mr, va, NULL, 0, bytes, len);
@@ -42,16 +43,13 @@ bool shca_delayed_begin(struct shca_delayed *delayed, const struct shca_pkt *pkt
 
 u32 shca_delayed_hold(struct shca_delayed *delayed, struct shca_mr *mr, u64 va, u32 len)
 {
-	/*
-	 * Its last byte comes in time. A region of another kind can change under the
-	 * request, so nobody may keep it.
-	 */
+	/* The last byte is never delayed. Other region types need their lock until the copy. */
 	if (delayed->begun || len < 2 || mr->type != SHCA_MR_USER)
 		return 0;
 	delayed->begun = true;
 	delayed->va = va;
 	delayed->len = shca_delayed_bytes(len);
-	/* The caller has a reference for the time of the access only. */
+	/* The caller's reference ends with the access. */
 	refcount_inc(&mr->ref);
 	delayed->mr = mr;
 	hrtimer_start(&delayed->timer, ns_to_ktime((u64)delayed->us * NSEC_PER_USEC),
@@ -64,7 +62,7 @@ static enum hrtimer_restart shca_delayed_timer(struct hrtimer *timer)
 	struct shca_delayed *delayed = container_of(timer, struct shca_delayed, timer);
 
 	spin_lock(delayed->lock);
-	/* That of a later message has armed it anew, and so is still to come. */
+	/* Queued: a later message has armed it again. */
 	if (!hrtimer_is_queued(timer))
 		shca_delayed_place(delayed);
 	spin_unlock(delayed->lock);
@@ -105,7 +103,6 @@ void shca_delayed_cq_add(struct shca_delayed_cq *delayed, struct shca_mr *mr, u6
 {
 	struct shca_delayed_piece *piece = &delayed->piece[delayed->nr++];
 
-	/* The caller has a reference for the time of the access only. */
 	refcount_inc(&mr->ref);
 	piece->mr = mr;
 	piece->va = va;

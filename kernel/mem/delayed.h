@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Delayed placement: data comes late and out of order at devices whose personality has late_us.
- * The beginning of a message stays out of memory for that long, while its last byte is
- * there. A program that polls the last byte fails here as it may elsewhere (IBTA o9-20).
+ * Delayed placement, of personalities with late_us. The first bytes of a message are written
+ * to memory late_us after the last byte. A program that polls the last byte may not rely on
+ * the order (IBTA o9-20), and fails here.
  *
- * That of a WRITE waits in its QP (struct shca_delayed). That of a SEND, a READ or an atomic
- * waits in the CQ of its completion (struct shca_delayed_cq). It is placed before the process
- * can see that one.
+ * Delayed bytes of a WRITE wait in its QP (struct shca_delayed). Those of a SEND, a READ or
+ * an atomic wait in the CQ of its completion (struct shca_delayed_cq), and are placed before
+ * the process can see the completion.
  */
 #ifndef SHCA_DELAYED_H
 #define SHCA_DELAYED_H
@@ -14,21 +14,21 @@
 #include <linux/hrtimer.h>
 #include <linux/spinlock.h>
 
-/* So much of a message comes late, at most; some of it never does. */
+/* Maximum delayed bytes of a message; its last byte is never delayed. */
 #define SHCA_DELAYED_BYTES	64
 
-/* So many messages of a CQ have late bytes at a time; one more places those. */
+/* Maximum messages of a CQ with delayed bytes; one more places those first. */
 #define SHCA_DELAYED_MESSAGES	16
 
 struct shca_mr;
 struct shca_pkt;
 
 /*
- * The beginning of a message that is not in memory yet.
- * @lock:	protects what follows: that of the QP's receive side
- * @mr:		where it belongs, with a reference; or NULL: nothing is late. A region that is
- *		deregistered meanwhile waits for @timer, @us at most
- * @begun:	the message that is being executed has its late bytes, or had them
+ * First bytes of a message that are not in memory yet.
+ * @lock:	protects what follows: the lock of the QP's receive side
+ * @mr:		where they belong, with a reference; NULL: nothing is delayed. Deregistration
+ *		of the region waits for @timer, @us at most
+ * @begun:	bytes of the message that is being executed are delayed, or were
  */
 struct shca_delayed {
 	spinlock_t *lock;
@@ -42,9 +42,9 @@ struct shca_delayed {
 };
 
 /*
- * Beginnings of messages whose completions are not visible yet.
- * @nr:		so many; under the CQ's lock, as all here
- * @mr:		where one belongs, with a reference, as above
+ * First bytes of messages whose completions are not visible yet; under the CQ's lock.
+ * @nr:		entries of @piece
+ * @mr:		where the bytes belong, with a reference
  */
 struct shca_delayed_cq {
 	u32 nr;
@@ -56,7 +56,7 @@ struct shca_delayed_cq {
 	} piece[SHCA_DELAYED_MESSAGES];
 };
 
-/* How many of the @len bytes of a message come late, at most. */
+/* Maximum delayed bytes of a message of @len bytes */
 static inline u32 shca_delayed_bytes(u32 len)
 {
 	return len ? min_t(u32, len - 1, SHCA_DELAYED_BYTES) : 0;
@@ -65,38 +65,37 @@ static inline u32 shca_delayed_bytes(u32 len)
 #if IS_ENABLED(CONFIG_SOFTHCA_FAULT_INJECTION)
 
 /*
- * For a QP that is being made.
- * @us:		late_us of its device; 0: nothing is delayed, and @made stays
- * @lock:	of its receive side
+ * Allocate the state of a new QP.
+ * @us:		late_us of its device; 0: nothing is delayed, and @made is unchanged
+ * @lock:	lock of its receive side
  * Context: process.
  * Return: 0 or -ENOMEM.
  */
 int shca_delayed_make(u32 us, spinlock_t *lock, struct shca_delayed **made);
-/* All is placed, and nothing is going to be delayed any more. @delayed may be NULL. */
+/* Stop the timer and place all bytes, before the QP goes. @delayed may be NULL. */
 void shca_delayed_end(struct shca_delayed *delayed);
 
 /*
- * @pkt is about to be executed. What a message may depend on is placed before it: WRITEs of
- * earlier messages.
+ * @pkt is about to be executed: place delayed bytes of earlier WRITEs, which its message may
+ * depend on.
  * Context: softirq or bottom halves off; the lock held, as for the functions below.
- * Return: it writes or reads what an earlier SEND may have brought, which the caller has to
+ * Return: its message may access what earlier SENDs have brought, which the caller has to
  * place (shca_cq_place()).
  */
 bool shca_delayed_begin(struct shca_delayed *delayed, const struct shca_pkt *pkt);
 
-/* Place what is late. */
 void shca_delayed_place(struct shca_delayed *delayed);
 
 /*
- * How many of @len bytes for @va are to be late: into @delayed->bytes. The caller writes them
- * there. @delayed holds the region from here on.
+ * Delay some of @len bytes for @va. Return: how many; the caller writes them to
+ * @delayed->bytes, and @delayed has a reference to the region from here on.
  */
 u32 shca_delayed_hold(struct shca_delayed *delayed, struct shca_mr *mr, u64 va, u32 len);
 
 /*
- * shca_delayed_cq_add() - @len bytes come late; there is room for one more
- * shca_delayed_cq_place() - place them all, the first ones first
- * shca_delayed_cq_meets() - does any belong between @va and @va + @len?
+ * shca_delayed_cq_add() - delay @len bytes; there is room for one more message
+ * shca_delayed_cq_place() - place all in their order
+ * shca_delayed_cq_meets() - are any between @va and @va + @len?
  *
  * Context: the CQ's lock held.
  */
@@ -105,7 +104,7 @@ void shca_delayed_cq_add(struct shca_delayed_cq *delayed, struct shca_mr *mr, u6
 void shca_delayed_cq_place(struct shca_delayed_cq *delayed);
 bool shca_delayed_cq_meets(const struct shca_delayed_cq *delayed, u64 va, u64 len);
 
-#else	/* no device has such a personality */
+#else	/* without fault injection, no device has late_us */
 
 static inline int shca_delayed_make(u32 us, spinlock_t *lock, struct shca_delayed **made)
 {

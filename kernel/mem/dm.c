@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Device memory, which is kernel memory here. A process copies to and from it
- * through a mapping, as with adapters that expose their memory over the bus.
- * That needs no system call, and the mapping survives the removal of the
- * device. All other accesses go through regions.
+ * Device memory is kernel memory. A process accesses it through a mapping, as with adapters
+ * that expose their memory over the bus. That needs no system call, and the mapping survives
+ * the removal of the device. All other accesses go through regions.
  *
- * The amounts resemble an adapter's, so that programs meet the same limits. A
- * context can have the advertised size; all contexts together can have a
- * multiple of it. Memory is allocated in whole pages and charged to the memory
- * cgroup, as rings are.
+ * The amounts resemble an adapter's, so that programs meet the same limits. A context can
+ * have the advertised size, all contexts together a multiple of it. Memory is allocated in
+ * whole pages and charged to the memory cgroup, as rings are.
  */
 #include "dm.h"
 
@@ -24,10 +22,7 @@
 #include "buf.h"
 #include "user_mr.h"
 
-/*
- * struct shca_dm - device memory
- * @uctx:	its context, which outlives it
- */
+/* @uctx outlives its device memory. */
 struct shca_dm {
 	struct ib_dm ibdm;
 	struct shca_ucontext *uctx;
@@ -43,7 +38,7 @@ static struct shca_dm *to_shca_dm(struct ib_dm *ibdm)
 
 /* ---- limits ----------------------------------------------------------------- */
 
-/* Bytes of the whole device, of all contexts. */
+/* Bytes of all contexts of a device */
 #define SHCA_DM_TOTAL	(16 << 20)
 
 static bool shca_dm_take(atomic_t *bytes, int wanted, int limit)
@@ -174,9 +169,7 @@ struct ib_mr *shca_reg_dm_mr(struct ib_pd *ibpd, struct ib_dm *ibdm,
 {
 	struct shca_buf *buf = to_shca_dm(ibdm)->buf;
 
-	/* The RDMA core has checked the range, and that the region is
-	 * zero-based. A length of 0 is allowed.
-	 */
+	/* The RDMA core has checked the range (length 0 is valid), and that it is zero-based. */
 	if (attr->access_flags & ~(SHCA_MR_RIGHTS | IB_ZERO_BASED |
 				   IB_ACCESS_OPTIONAL))
 		return ERR_PTR(-EOPNOTSUPP);

@@ -6,7 +6,7 @@
 #include <rdma/ib_verbs.h>
 #include <rdma/uverbs_ioctl.h>
 
-/* Uverbs methods by which a process maps device memory. */
+/* Uverbs methods by which a process maps device memory */
 extern const struct uapi_definition shca_dm_defs[];
 
 /* operations in struct ib_device_ops */

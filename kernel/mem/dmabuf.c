@@ -2,19 +2,16 @@
 /*
  * Memory regions made of dma-bufs (udmabuf, the system heap, GPUs that can).
  *
- * softhca has no device that could attach to a dma-buf: the adapter is the CPU.
- * So it uses the CPU's access, a kernel mapping (vmap). The exporter keeps the
- * memory in place while the mapping exists, so softhca needs no move
- * notification. A dma-buf without such a mapping, or with a mapping of I/O
- * memory, is refused.
+ * The adapter is the CPU, so no device can attach to a dma-buf. softhca uses a kernel mapping
+ * (vmap). The exporter keeps the memory in place while the mapping exists, so softhca needs
+ * no move notification. A dma-buf without such a mapping, or with a mapping of I/O memory, is
+ * refused.
  *
- * CPU access begins with the registration and ends with the region, because
- * packets arrive in softirq, where neither can be called. Some devices and CPUs
- * do not see each other's writes by themselves. The process must then bracket
- * what a device does meanwhile (DMA_BUF_IOCTL_SYNC), as for its own mapping.
+ * CPU access begins with the registration and ends with the region, because packets arrive in
+ * softirq, where neither can be called. Some devices and CPUs are not coherent. There the
+ * process must bracket a device's accesses (DMA_BUF_IOCTL_SYNC), as for its own mapping.
  *
- * This file is the only caller of exporters, in process context with none of
- * our locks held.
+ * This file is the only caller of exporters, in process context with none of our locks held.
  */
 #include "dmabuf.h"
 
@@ -36,7 +33,7 @@ struct shca_dmabuf {
 	struct iosys_map map;
 };
 
-/* Older kernels have only one form of these functions, which takes the lock. */
+/* Older kernels have only the form that takes the lock, under this name. */
 #ifdef HAVE_DMA_BUF_VMAP_UNLOCKED
 #define shca_dmabuf_vmap	dma_buf_vmap_unlocked
 #define shca_dmabuf_vunmap	dma_buf_vunmap_unlocked
@@ -46,10 +43,10 @@ struct shca_dmabuf {
 #endif
 
 /*
- * Detects a defect of udmabuf in Linux 6.12: it maps each page of a huge page
- * as the first one, so data would land elsewhere. The sign is a first page
- * whose successor in the list is not its second page. A buffer of only the
- * first page of a huge page is refused, too, at little harm.
+ * Detects a defect of udmabuf in Linux 6.12: each page of a huge page is mapped as the first
+ * one, so data would land elsewhere. The sign is a first page whose successor in the list is
+ * not its second page. Buffers of only the first page of a huge page are refused, too, at
+ * little harm.
  */
 static bool shca_dmabuf_is_torn(const struct shca_dmabuf *db)
 {
@@ -73,7 +70,7 @@ static int shca_dmabuf_map(struct shca_dmabuf *db)
 {
 	int err;
 
-	/* Checked here, because the dma-buf core warns when a mapping fails. */
+	/* The dma-buf core warns when a mapping fails. */
 	if (!db->buf->ops->vmap)
 		return -EOPNOTSUPP;
 	err = shca_dmabuf_vmap(db->buf, &db->map);
@@ -89,9 +86,8 @@ static int shca_dmabuf_map(struct shca_dmabuf *db)
 }
 
 /*
- * The kernel's mapping is writable, whatever the mode of the file. So a region
- * grants no more than mmap() of that file does. Each region can be read by its
- * lkey.
+ * The kernel's mapping is writable, whatever the mode of the file. So a region grants no more
+ * than mmap() of that file does. Each region is readable by its lkey.
  */
 static bool shca_dmabuf_may(const struct dma_buf *buf, int access)
 {

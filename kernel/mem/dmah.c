@@ -9,11 +9,7 @@ int shca_alloc_dmah(struct ib_dmah *dmah, struct uverbs_attr_bundle *attrs)
 			  BIT(IB_DMAH_MEM_TYPE_EXISTS);
 	u8 given = dmah->valid_fields & target;
 
-	/*
-	 * A handle must have a processing hint. A steering tag depends on both
-	 * the CPU and the memory type. The RDMA core has checked each of them
-	 * alone.
-	 */
+	/* A steering tag needs CPU and memory type; the RDMA core has checked each of them. */
 	if (!(dmah->valid_fields & BIT(IB_DMAH_PH_EXISTS)) ||
 	    (given && given != target))
 		return -EINVAL;

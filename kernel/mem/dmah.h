@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * DMA handles, on kernels that have them. A handle names the CPU whose cache a
- * device should write to, as PCIe TLP processing hints (TPH). A CPU executes
- * softhca's writes, through its own cache. So a handle is checked as a PCIe
- * device checks it, and then has no effect.
+ * DMA handles, on kernels that have them. A handle names the CPU whose cache a device should
+ * write to, as PCIe TLP processing hints (TPH) do. softhca's writes are those of a CPU,
+ * through its own cache. So a handle is checked as a PCIe device checks it, and has no
+ * effect.
  */
 #ifndef SHCA_DMAH_H
 #define SHCA_DMAH_H

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/*
- * Memory regions: registration, the table of keys, and the access check. This
- * file knows no QPs and packets; wire/payload.c builds on it.
- */
+/* Memory regions: registration, the table of keys, and the access check */
 #include "mr.h"
 
 #include <linux/mm.h>
@@ -16,7 +13,7 @@
 #include "odp.h"
 #include "place.h"
 
-/* Keys are random already, so the hash needs no mixing; see also qp_table.c. */
+/* Keys are random, so the hash needs no mixing; see also qp_table.c. */
 static u32 shca_mr_hash(const void *key, u32 len, u32 seed)
 {
 	return *(const u32 *)key ^ seed;
@@ -73,10 +70,7 @@ struct shca_mr *shca_mr_find(struct shca_dev *dev, u32 key)
 	u32 index = key >> 8;
 	struct shca_mr *mr;
 
-	/*
-	 * A region that is being deregistered has left the table. Another may
-	 * have its index.
-	 */
+	/* A region without references has left the table, and another one may have its index. */
 	rcu_read_lock();
 	do
 		mr = rhashtable_lookup(&dev->mrs, &index, shca_mr_params);
@@ -87,9 +81,7 @@ struct shca_mr *shca_mr_find(struct shca_dev *dev, u32 key)
 
 void shca_mr_unref(struct shca_mr *mr)
 {
-	/* complete() under RCU: shca_dereg_mr() frees @mr after a grace period,
-	 * so complete() does not access a freed completion.
-	 */
+	/* RCU: kfree_rcu() in shca_mr_free() waits until complete() no longer uses @mr. */
 	rcu_read_lock();
 	if (refcount_dec_and_test(&mr->ref))
 		complete(&mr->unused);
@@ -108,10 +100,7 @@ u64 shca_mr_start(struct shca_dev *dev, u32 key)
 	return start;
 }
 
-/*
- * Finds the on-demand region that is @mr or that window @mr is bound to; or
- * NULL. Context: holds the guard of @mr.
- */
+/* Return: the on-demand region that @mr is or is bound to, or NULL. Context: guard of @mr held. */
 static struct shca_mr *shca_mr_on_demand(struct shca_mr *mr)
 {
 	if (mr->type == SHCA_MR_WINDOW)
@@ -120,9 +109,10 @@ static struct shca_mr *shca_mr_on_demand(struct shca_mr *mr)
 }
 
 /*
- * Takes the guard of a region for an access. A waiting invalidation comes before what
- * @copies: a read lock with bottom halves off passes writers that wait. No barrier: this
- * decides how long they wait, the lock all else. Return: false: later, as if pages were absent.
+ * Take the guard of a region for an access. An access that @copies lets a waiting
+ * invalidation go first, because a read lock with bottom halves off overtakes waiting
+ * writers. No barrier: @awaited affects only how long they wait. Return: false: try again
+ * later, as if pages were absent.
  */
 static bool shca_mr_guard(const struct shca_mr *mr, bool copies)
 {
@@ -133,9 +123,8 @@ static bool shca_mr_guard(const struct shca_mr *mr, bool copies)
 }
 
 /*
- * Checks that the pages of an on-demand region are present, for what @copies. For a
- * window on such a region, it also takes the guard of the region. Context: holds the
- * guard of @mr.
+ * If the access @copies: are the pages of an on-demand region present? For a window on such a
+ * region, take the region's guard, too. Context: holds the guard of @mr.
  */
 static enum shca_mem_status shca_mr_enter(struct shca_mr *mr, u32 access,
 					  u64 va, u64 len, bool copies)
@@ -221,7 +210,7 @@ void *__shca_mr_next(const struct shca_mr *mr, u64 va, u32 *len)
 	return mr->blocks[pos >> mr->block_shift] + in_block;
 }
 
-/* For shca_place(). @from: a pointer, which moves on */
+/* @from: pointer that advances; for shca_place() */
 static __always_inline void shca_read_bytes(void *from, void *dst, u32 len)
 {
 	const u8 **p = from;
@@ -253,7 +242,6 @@ void shca_mr_copy(const struct shca_mr *to, u64 to_va, const struct shca_mr *fro
 
 /* ---- creation ------------------------------------------------------------------ */
 
-/* Regions and windows have separate limits. */
 static enum shca_limit shca_mr_limit(enum shca_mr_type type)
 {
 	return type == SHCA_MR_WINDOW ? SHCA_LIMIT_MW : SHCA_LIMIT_MR;
@@ -315,7 +303,6 @@ void shca_mr_free(struct shca_dev *dev, struct shca_mr *mr)
 	kfree_rcu(mr, rcu);
 }
 
-/* Last step of creation. */
 static struct ib_mr *shca_mr_finish(struct shca_dev *dev, struct shca_mr *mr)
 {
 	int err = shca_mr_publish(dev, mr);
@@ -387,7 +374,7 @@ int shca_mr_replace(struct shca_dev *dev, struct shca_mr *mr,
 		atomic_set(&mr->windows, 0);
 		return err;
 	}
-	/* @next is in the table now, and is the one that is counted. */
+	/* @next is in the table, and counted, in place of @mr. */
 	mr->replaced = true;
 	next->replaced = false;
 	shca_mr_retire(dev, mr);
@@ -400,10 +387,7 @@ int shca_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
 	struct shca_mr *mr = to_shca_mr(ibmr);
 
 	if (!mr->replaced) {
-		/*
-		 * A window must not be open on a deregistered region (IBTA
-		 * 10.6.7.2.4).
-		 */
+		/* No window may be open on a deregistered region (IBTA 10.6.7.2.4). */
 		if (atomic_cmpxchg(&mr->windows, 0, INT_MIN))
 			return -EBUSY;
 		shca_mr_retire(dev, mr);
@@ -424,10 +408,7 @@ static int shca_mr_set_block(struct ib_mr *ibmr, u64 addr)
 	return 0;
 }
 
-/*
- * The consumer owns the region while it is not valid, and maps only then. So no
- * access reads the blocks meanwhile.
- */
+/* The consumer maps only while the region is invalid, so no access reads the blocks. */
 int shca_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int nr_sg,
 		   unsigned int *offset)
 {
@@ -475,7 +456,7 @@ void shca_mr_unbind(struct shca_mr *mw)
 	mw->parent = NULL;
 }
 
-/* May @who invalidate it? A window of type 1 is closed by a bind of length 0 only. */
+/* Only a bind of length 0 closes a window of type 1. */
 static bool shca_mr_may_invalidate(const struct shca_mr *mr,
 				   const struct shca_accessor *who, u32 key)
 {
@@ -517,15 +498,15 @@ void shca_mr_revoke(const struct shca_accessor *who, u32 key)
 		return;
 	}
 	if (mr->type == SHCA_MR_WINDOW) {
-		/* No local access goes through a window, so its lock is not our own. */
+		/* The caller does not hold this lock: local accesses do not use windows. */
 		write_lock_bh(&mr->lock);
 		if (mr->key == key)
 			shca_mr_unbind(mr);
 		write_unlock_bh(&mr->lock);
 	} else if (READ_ONCE(mr->key) == key && mr->type != SHCA_MR_DMA) {
 		/*
-		 * Without the lock: the request's payload may come from this region. An
-		 * access that has checked the key already ends its bounded copy.
+		 * Without the lock, which the caller may hold: the payload may come from this
+		 * region. An access that has passed the check finishes its bounded copy.
 		 */
 		WRITE_ONCE(mr->valid, false);
 	}

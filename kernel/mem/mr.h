@@ -14,17 +14,16 @@ struct shca_dev;
 struct shca_odp;
 struct shca_qp;
 
-/* Kinds of memory regions. */
 enum shca_mr_type {
 	SHCA_MR_USER,	/* pinned pages of a process, or memory mapped for it */
 	SHCA_MR_DMA,	/* all kernel memory; for kernel consumers only */
 	SHCA_MR_FAST,	/* kernel pages, registered by a work request */
 	SHCA_MR_WINDOW,	/* part of another region, bound by a work request */
-	SHCA_MR_ODP,	/* memory of a process, paged in on demand */
+	SHCA_MR_ODP,	/* memory of a process, faulted in on demand */
 	SHCA_MR_NULL,	/* reads as zeros, ignores writes */
 };
 
-/* Permits reads by lkey. Complements enum ib_access_flags; windows do not have it. */
+/* Right to read by lkey. Complements enum ib_access_flags; windows do not have it. */
 #define SHCA_MR_LOCAL_READ	(1u << 31)
 
 /* access rights that permit writes */
@@ -33,8 +32,8 @@ enum shca_mr_type {
 
 /**
  * struct shca_accessor - QP and PD on whose behalf memory is accessed
- * @dev:	whose keys these are
- * @pd:		that a region must belong to, unless its key is of the QP
+ * @dev:	device of the keys
+ * @pd:		PD of the region, unless the QP owns the key
  * @serial:	serial number of the QP, unique for all time
  */
 struct shca_accessor {
@@ -45,50 +44,48 @@ struct shca_accessor {
 
 /**
  * struct shca_mr - a memory region or window
- * @ibmr:	as the RDMA core knows it; unused in a window
+ * @ibmr:	the RDMA core's part; unused in a window
  * @node:	in struct shca_dev.mrs
  * @type:	constant
  * @lock:	see @guard
- * @guard:	@lock, or the lock of @odp if only the pages change. Used if
- *		@locked: held for reading from shca_mr_get() to shca_mr_put(),
- *		and for writing while a work request changes the region. So no
- *		access outlives an invalidation
- * @locked:	the region can change while it is registered. Otherwise all
- *		members below are constant after shca_mr_publish(), but for @valid,
- *		which shca_mr_revoke() may clear
+ * @guard:	@lock, or the lock of @odp if only the pages change. With @locked it is
+ *		read-locked from shca_mr_get() to shca_mr_put(), and write-locked while a work
+ *		request changes the region. Therefore no access outlives an invalidation
+ * @locked:	the region can change while it is registered. Otherwise all members below
+ *		except @valid (shca_mr_revoke()) are constant after shca_mr_publish()
  * @valid:	region: registered and not invalidated; window: bound
- * @is_user:	belongs to a process, so it is counted
- * @replaced:	neither in the table nor counted, because it will replace
- *		another region, or has been replaced by one
+ * @is_user:	belongs to a process, and is counted
+ * @replaced:	neither in the table nor counted: it will replace another region, or one has
+ *		replaced it
  * @max_blocks:	SHCA_MR_FAST: capacity of @blocks
  * @nr_blocks:	SHCA_MR_FAST: used entries of @blocks
  * @index:	key without its low byte; index in the table
  * @key:	lkey and rkey
  * @access:	enum ib_access_flags
  * @flags:	enum ib_access_flags as registered
- * @pd:		that it belongs to
- * @owner:	owner of the key: the address of the PD, or for a window of type
- *		2 the serial of the QP; never both
+ * @pd:		its PD
+ * @owner:	owner of the key: the address of the PD, or for a window of type 2 the serial
+ *		of the QP
  * @iova:	first address that requests use
  * @length:	bytes from there on
  * @start:	first address of the process, as registered
  * @reg_iova:	@iova as registered
- * @block_shift:	log2 of the block size
+ * @block_shift: log2 of the block size
  * @offset:	of @iova in the first block
  * @blocks:	kernel addresses of the blocks
  * @umem:	pinned pages of a process, or NULL
  * @release:	releases @backing; or NULL
  * @backing:	what the memory depends on
- * @windows:	number of windows bound to this region; negative once it is
- *		being deregistered, and no window can be bound
- * @parent:	window: region that it is bound to, while @valid
- * @shift:	offset added to request addresses; window: to get those of
- *		@parent; on-demand: those of the process
+ * @windows:	windows bound to this region; negative once it is being deregistered, so that
+ *		no window can be bound
+ * @parent:	window: region that it is bound to while @valid
+ * @shift:	offset added to request addresses; window: to get those of @parent; on-demand:
+ *		those of the process
  * @odp:	on-demand: state of its pages
  * @mw_type:	window: its type
- * @ref:	one for the registration, one per access in progress. Accesses
- *		are bounded copies in atomic context, so deregistration waits
- *		briefly; or for late_us of a personality that places data late
+ * @ref:	one for the registration, one per access in progress. Accesses are bounded
+ *		copies in atomic context, so deregistration waits briefly; with delayed
+ *		placement up to late_us
  * @unused:	completes when @ref is 0
  * @rcu:	defers the free: the table is read under RCU
  */
@@ -137,38 +134,31 @@ static inline struct shca_mr *to_shca_mr(struct ib_mr *ibmr)
 
 /* Create the empty table of regions. Return: 0 or -ENOMEM. */
 int shca_mr_table_init(struct shca_dev *dev);
-/* Free it; the device is unregistered, no region is left. */
+/* Free it. The device is unregistered and has no regions. */
 void shca_mr_table_destroy(struct shca_dev *dev);
 
 /*
- * shca_mr_alloc() - allocate a region that has no key yet
+ * shca_mr_alloc() - allocate a region, without a key
  * shca_mr_alloc_uncounted() - allocate a region that will replace another
  * shca_mr_free() - free a region that is not in the table
  *
  * Context: may sleep.
- * Return: a region with one reference, or -ENOMEM (shca_mr_alloc_uncounted():
- * NULL).
+ * Return: a region with one reference, or -ENOMEM (shca_mr_alloc_uncounted(): NULL).
  */
 struct shca_mr *shca_mr_alloc(struct ib_pd *ibpd, enum shca_mr_type type);
 struct shca_mr *shca_mr_alloc_uncounted(struct ib_pd *ibpd,
 					enum shca_mr_type type);
 void shca_mr_free(struct shca_dev *dev, struct shca_mr *mr);
 
-/*
- * Give the region a key, so that packets can find it. This is the last step of creation.
- * Return: 0, -ENOMEM or -ENOSPC.
- */
+/* The last step of creation: give the region a key. Return: 0, -ENOMEM or -ENOSPC. */
 int shca_mr_publish(struct shca_dev *dev, struct shca_mr *mr);
 
-/*
- * Remove a region from the table and wait for accesses to end.
- * Context: may sleep, for as long as bounded copies take.
- */
+/* Remove a region from the table and wait for its accesses, which are bounded. May sleep. */
 void shca_mr_retire(struct shca_dev *dev, struct shca_mr *mr);
 
 /*
- * Give @next the place and the key of @mr, atomically. No access to @mr is in progress when
- * this returns.
+ * Give @next the place and the key of @mr, atomically. No access to @mr is in progress at the
+ * return.
  * @next:	from shca_mr_alloc_uncounted()
  * Context: may sleep, as shca_mr_retire().
  * Return: 0, or -EBUSY if windows are bound to @mr; then nothing has changed.
@@ -191,22 +181,21 @@ void shca_mr_unref(struct shca_mr *mr);
 /* Is [@va, @va + @len) within the region? */
 static inline bool shca_mr_in_range(const struct shca_mr *mr, u64 va, u64 len)
 {
-	/* This form of the comparison cannot wrap. */
+	/* This comparison cannot wrap. */
 	return va >= mr->iova && len <= mr->length &&
 	       va - mr->iova <= mr->length - len;
 }
 
 /*
  * The access check: may @who access [@va, @va + @len) of @mr, found by @key? Checks key and
- * PD, rights, range, in that order (IBTA 10.6.3). Only shca_mr_get() and shca_mr_get_kept() call
- * it (scripts/layers).
- * Context: holds the region's lock if it is @locked.
+ * PD, rights, range, in that order (IBTA 10.6.3). scripts/layers admits no callers but
+ * shca_mr_get() and shca_mr_get_kept(). Context: holds the region's lock if it is @locked.
  */
 static inline enum shca_mem_status
 shca_mr_check(const struct shca_mr *mr, const struct shca_accessor *who,
 	      u32 key, u32 access, u64 va, u64 len)
 {
-	/* (READ_ONCE: shca_mr_revoke() of a region that does not change otherwise) */
+	/* READ_ONCE(): shca_mr_revoke() clears it without a lock. */
 	if (mr->key != key || !READ_ONCE(mr->valid) ||
 	    (mr->owner != (uintptr_t)who->pd && mr->owner != who->serial))
 		return SHCA_MEM_KEY;
@@ -217,43 +206,39 @@ shca_mr_check(const struct shca_mr *mr, const struct shca_accessor *who,
 	return SHCA_MEM_OK;
 }
 
-/*
- * First address of the region that @key names; 0 without a region. It does not check access, as
- * shca_mr_get() does.
- */
+/* First address of the region that @key names, or 0. No access check. */
 u64 shca_mr_start(struct shca_dev *dev, u32 key);
 
 /**
- * shca_mr_get() - the one way to a region's memory: may @who reach [@va, @va + @len) by @key?
- * @who:	the QP that accesses it
+ * shca_mr_get() - the only way to a region's memory: may @who access [@va, @va + @len) by
+ * @key?
+ * @who:	the accessing QP
  * @key:	lkey or rkey
- * @access:	enum ib_access_flags, all of which must be granted; or
- *		SHCA_MR_LOCAL_READ
+ * @access:	enum ib_access_flags, all of which must be granted; or SHCA_MR_LOCAL_READ
  * @va:		first address, as requests name it
  * @len:	bytes; 0 checks an address, which may be the end of the region
  * @copies:	the bytes are copied now: pages of an on-demand region must be present
  * @mr:		result, with a reference: shca_mr_put() it before leaving the atomic section
  *
  * Context: any.
- * Return: SHCA_MEM_OK; SHCA_MEM_RETRY, with @copies, if pages are not present or are about to be
- * invalidated; or another status.
+ * Return: SHCA_MEM_OK; SHCA_MEM_RETRY, with @copies, if pages are not present or are about to
+ * be invalidated; or another status.
  */
 enum shca_mem_status shca_mr_get(const struct shca_accessor *who, u32 key,
 				 u32 access, u64 va, u64 len, bool copies,
 				 struct shca_mr **mr);
-/* End an access that shca_mr_get() began. */
 void shca_mr_put(struct shca_mr *mr);
 
 /*
- * shca_mr_get() to copy, which tries first the region that was accessed last.
- * @kept:	cache of the region that the first packet of a batch accessed, or NULL
- * @mr:		result: shca_mr_put_kept() it, and shca_mr_put() what is kept, before leaving
+ * shca_mr_get() to copy, with a cache of the region that was accessed last.
+ * @kept:	region that the first packet of a batch accessed, or NULL
+ * @mr:		result: shca_mr_put_kept() it, and shca_mr_put() the kept one, before leaving
  *		the atomic section
  *
- * A locked region is not kept, because a later packet may invalidate it. A kept region does not
- * change, so a second refusal is the same. Another region that is found has a reference of its
- * own. That may be the region that replaced the kept one (shca_rereg_user_mr()), whose
- * replacement waits until we put the old one.
+ * Regions that can change (@locked) are not kept, because a later packet may invalidate them.
+ * A kept region is constant, so the second check refuses for the same reason. The second
+ * look-up may find the region that has replaced the kept one (shca_rereg_user_mr()); the
+ * replacement waits until the caller puts the kept one.
  * Context: any.
  */
 static inline enum shca_mem_status
@@ -273,14 +258,13 @@ shca_mr_get_kept(struct shca_mr **kept, const struct shca_accessor *who, u32 key
 	return status;
 }
 
-/* End an access that shca_mr_get_kept() began. */
 static inline void shca_mr_put_kept(struct shca_mr **kept, struct shca_mr *mr)
 {
 	if (!kept || mr != *kept)
 		shca_mr_put(mr);
 }
 
-/* shca_mr_next() for all kinds of regions */
+/* shca_mr_next() of all types */
 void *__shca_mr_next(const struct shca_mr *mr, u64 va, u32 *len);
 
 /**
@@ -290,7 +274,7 @@ void *__shca_mr_next(const struct shca_mr *mr, u64 va, u32 *len);
  * @len:	in: bytes wanted, not 0; out: bytes in the run
  *
  * The caller must not write to a SHCA_MR_NULL: all such regions share their bytes.
- * Return: where it is in the kernel.
+ * Return: its kernel address.
  */
 static inline void *shca_mr_next(const struct shca_mr *mr, u64 va, u32 *len)
 {
@@ -307,7 +291,7 @@ static inline void *shca_mr_next(const struct shca_mr *mr, u64 va, u32 *len)
 	       (pos & ((1ull << mr->block_shift) - 1));
 }
 
-/* Copy to @to from @from, or if that is NULL from @buf; both accesses are in progress. */
+/* Copy to @to from @from, or from @buf if @from is NULL. Both accesses are in progress. */
 void shca_mr_copy(const struct shca_mr *to, u64 to_va, const struct shca_mr *from,
 		  u64 from_va, const u8 *buf, u32 len);
 
@@ -323,13 +307,12 @@ bool shca_mr_register(const struct shca_accessor *who, u32 index_key,
 bool shca_mr_invalidate(const struct shca_accessor *who, u32 key);
 
 /**
- * shca_mr_revoke() - the region or window that @key names has no valid key any more
- * @who:	whose protection domain it must be of
+ * shca_mr_revoke() - make the key of a region or window invalid (fault injection)
+ * @who:	the region must be of its PD
  * @key:	lkey or rkey
  *
- * An injected fault. A region of a process keeps its memory until it is deregistered, and
- * ibv_rereg_mr() makes it valid again. Context: softirq or bottom halves off; no region's
- * lock held.
+ * A region of a process keeps its memory until it is deregistered, and ibv_rereg_mr() makes
+ * it valid again. Context: softirq or bottom halves off; no region's lock held.
  */
 void shca_mr_revoke(const struct shca_accessor *who, u32 key);
 

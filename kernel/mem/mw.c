@@ -1,19 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Memory windows, type 1 and type 2B (IBTA 10.6.7): a key for part of a region,
- * which work requests bind and invalidate.
+ * Memory windows, type 1 and type 2B (IBTA 10.6.7): a key for part of a region, which work
+ * requests bind and invalidate.
  *
- * A window is a region without memory of its own (mr.h). It is in the same
- * table and uses the same access check. While it is open, accesses continue in
- * the region that it is bound to. Each access holds the window's lock for
- * reading, so no access outlives the closing. A region with an open window
- * cannot be deregistered.
+ * A window is a region without memory of its own (mr.h), in the same table and with the same
+ * access check. While it is open, accesses continue in the region that it is bound to. Each
+ * access holds the window's lock for reading, so no access outlives the closing. A region
+ * with an open window cannot be deregistered.
  *
- * Type 1 belongs to a PD. It may be bound while it is open, and a bind of
- * length 0 closes it. Type 2B belongs to the QP that has bound it. It must be
- * closed to be bound; LOCAL_INV of that QP, or an invalidation by its peer,
- * closes it. When the QP is destroyed, its windows stay open without a user
- * until they are deallocated.
+ * Type 1 belongs to a PD. It may be bound while it is open, and a bind of length 0 closes it.
+ * Type 2B belongs to the QP that has bound it. It must be closed to be bound; LOCAL_INV of
+ * that QP, or an invalidation by its peer, closes it. Windows of a destroyed QP stay open
+ * without a user until they are deallocated.
  */
 #include "mw.h"
 
@@ -43,9 +41,7 @@ static bool shca_mw_may_bind(const struct shca_accessor *who,
 			     const struct shca_mr *mw,
 			     const struct shca_mw_bind *bind)
 {
-	/* Only SHCA_MW_RIGHTS and IB_ZERO_BASED have a meaning for a window.
-	 * Adapters ignore other flags, and programs set them.
-	 */
+	/* Other flags than SHCA_MW_RIGHTS and IB_ZERO_BASED are ignored, as by adapters. */
 	if (mw->type != SHCA_MR_WINDOW || mw->pd != who->pd)
 		return false;
 	if (mw->mw_type == IB_MW_TYPE_1)
@@ -72,7 +68,7 @@ static bool shca_mw_open(const struct shca_accessor *who, struct shca_mr *mw,
 	return true;
 }
 
-/* Changes a window; @mr is NULL if the region does not exist. */
+/* @mr is NULL if the region does not exist. */
 static bool shca_mw_change(const struct shca_accessor *who, struct shca_mr *mw,
 			   struct shca_mr *mr, const struct shca_mw_bind *bind)
 {

@@ -10,8 +10,8 @@ struct shca_mr;
 
 /**
  * struct shca_mw - a window; the RDMA core frees it at once
- * @ibmw:	as the RDMA core knows it
- * @window:	region that outlives it, because packets may use it
+ * @ibmw:	the RDMA core's part
+ * @window:	outlives this struct, because packets may use it
  */
 struct shca_mw {
 	struct ib_mw ibmw;
@@ -37,7 +37,7 @@ struct shca_mw_bind {
 /**
  * shca_mw_bind() - open a window
  * @who:	QP of the request
- * @bind:	what it asks for
+ * @bind:	arguments of the request
  *
  * Context: any.
  * Return: false if IBTA 10.6.7.2 forbids it; the window is then unchanged.

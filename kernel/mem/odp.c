@@ -1,47 +1,40 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * On-demand paging. Such a region pins nothing. It remembers the kernel address
- * of each page that was looked up. An MMU interval notifier per chunk of pages
- * makes it forget a page before the kernel moves or frees it. If a packet needs
- * a page that is not known, a worker fetches it while the packet waits
- * (page_wait.c).
+ * On-demand paging. An on-demand region pins nothing. It caches the kernel address of each
+ * page that was looked up. An MMU interval notifier per chunk of pages clears the entry
+ * before the kernel moves or frees the page. If a packet needs a page that is absent, a
+ * worker fetches it while the packet waits (page_wait.c).
  *
- * Access. An access holds the lock of the pages for reading while it copies. An
- * invalidation takes that lock for writing, so no access outlives it, and pages
- * need no reference. While it waits no access begins (shca_mr_guard()), so it waits
- * for one packet. A look-up works as in hmm.rst: it reads the notifier's
- * sequence first, and compares it under the lock before it keeps the result.
- * Reading is enough for that: accesses may see a page come, and no two look-ups
- * run at a time.
+ * Access. An access holds the lock of the pages for reading while it copies, and an
+ * invalidation takes it for writing. Therefore no access outlives an invalidation, and pages
+ * need no references. While an invalidation waits no access begins (shca_mr_guard()), so it
+ * waits for one packet. A look-up works as in hmm.rst: it reads the notifier's sequence
+ * first, and compares it under the lock before it stores the result. A read lock suffices,
+ * because accesses may see a page appear, and @mutex serialises look-ups.
  *
- * Fetch. A fetch repeats two steps. get_user_pages_remote() looks a page up as
- * it is. It refuses memory that the kernel must not read: secret memory, device
- * mappings. Device pages are refused here, except those of files on DAX. If a
- * page is not present, handle_mm_fault() faults it in. It holds none of our
- * locks, because it may sleep forever, and it drops the mmap_lock meanwhile. It
- * drops that lock only on a first try. On a second one (FAULT_FLAG_TRIED) it
- * keeps it, and reports a failed read. A worker cannot be killed, so such a try
- * could hold the mmap_lock forever. So each try is a first one. A read that
- * fails looks like one that slept. So tries are counted, and a page that still
- * does not come is an error.
+ * Fetch. A fetch repeats two steps. get_user_pages_remote() looks up a page as it is. It
+ * refuses memory that the kernel must not read: secret memory, device mappings. Device pages
+ * are refused here, except those of files on DAX. If a page is absent, handle_mm_fault()
+ * faults it in, which may sleep forever. Therefore the worker holds none of our locks, and
+ * handle_mm_fault() must release the mmap_lock before it sleeps. It does that only on a first
+ * try. On a second try (FAULT_FLAG_TRIED) it holds the mmap_lock, possibly forever, because a
+ * worker cannot be killed. So each try is a first one. A read that fails then looks like one
+ * that slept, and the number of tries is limited.
  *
- * Dirty pages. A look-up for writing succeeds only if the process may write the
- * page at that moment. get_user_pages_remote() ensures that the page table
- * entry or the page is dirty then. The kernel invalidates our copy of the
- * address before it cleans either, so it sees all earlier writes. So no page
- * must be marked dirty when it is forgotten, where sleeping is forbidden or it
- * is too late.
+ * Dirty pages. A look-up for writing succeeds only if the process may write the page at that
+ * moment. get_user_pages_remote() ensures that the page table entry or the page is dirty
+ * then. The kernel invalidates our entry before it cleans either, so it sees all earlier
+ * writes. An invalidation, where sleeping is forbidden, need not mark the page dirty.
  *
- * Lifetime. The region and each fetch hold the pages (struct shca_odp). These
- * need neither region nor device. Deregistration marks them dead and does not
- * wait. The last reference is dropped to a worker that frees them, because
- * mmu_interval_notifier_remove() may sleep.
+ * Lifetime. The region and each fetch have a reference to struct shca_odp, which needs
+ * neither region nor device. Deregistration marks it dead and does not wait. A worker frees
+ * it after the last reference, because mmu_interval_notifier_remove() may sleep.
  *
- * Memory of chunks is charged to the process (pager.h). If there is none, other
- * chunks of the region are dropped. If that is not enough, the access fails.
+ * Memory of chunks is charged to the process (pager.h). If an allocation fails, all other
+ * chunks of the region are dropped; if it fails again, so does the access.
  *
- * An implicit region covers all of a process's memory and has no end. It has
- * chunks where pages were looked up.
+ * An implicit region covers all memory of a process and has no end. It has chunks only where
+ * pages were looked up.
  *
  * Lock order: shca_odp.mutex, mmap_lock, the notifier's own, shca_odp.lock.
  */
@@ -61,37 +54,30 @@
 #include "odp_pages.h"
 #include "pager.h"
 
-/*
- * Maximum time of one look-up that invalidations, or other users of locked
- * pages, disturb.
- */
+/* Maximum time of one look-up while invalidations, or other users of locked pages, interfere. */
 #define SHCA_ODP_RETRY_TIME	(10 * HZ)
-/*
- * Tries to fault in a page that slept and brought nothing. Many, because others
- * lock the page, too, for example for write-back.
- */
+/* Maximum faults without success: others lock the page, too, for example for write-back. */
 #define SHCA_ODP_TRIES		256
 /* Successful faults of a page that a look-up does not find, without an invalidation. */
 #define SHCA_ODP_ANSWERS	64
 /*
- * Rounds without a new page before there is a pause between them, and the log2 of
- * the longest pause in microseconds. A worker's CPU time is not the process's.
+ * After this many idle rounds the worker pauses, up to 2^9 us: a process is not charged for
+ * its CPU time.
  */
 #define SHCA_ODP_EAGER		8
 #define SHCA_ODP_PAUSE_SHIFT	9
-/* Bytes of the same message that are prefetched with what a packet needs. */
+/* Bytes of the same message that are prefetched with those of a packet. */
 #define SHCA_ODP_AHEAD		(1u << 20)
 
 /*
  * struct shca_odp_chunk - an aligned part of a region
  * @sub:	notifier for its range
  * @first: @nr:	its pages in the process
- * @nr_present:	number of known pages
- * @page:	kernel addresses of the pages, with SHCA_ODP_WRITE; 0 if not
- *		known
+ * @nr_present:	present pages
+ * @page:	kernel addresses of the pages, with SHCA_ODP_WRITE; 0: absent
  *
- * shca_odp.lock protects @nr_present and @page: writing forgets pages, reading and
- * shca_odp.mutex add them.
+ * shca_odp.lock protects @nr_present and @page: write-locked to clear entries, read-locked
+ * with shca_odp.mutex to add them.
  */
 struct shca_odp_chunk {
 	struct mmu_interval_notifier sub;
@@ -104,7 +90,7 @@ struct shca_odp_chunk {
 
 #define SHCA_ODP_WRITE	1ul
 
-static struct workqueue_struct *shca_odp_wq;	/* frees struct shca_odp */
+static struct workqueue_struct *shca_odp_wq;
 
 /* ---- access ------------------------------------------------------------------- */
 
@@ -114,7 +100,7 @@ static unsigned long shca_odp_entry(const struct shca_odp *odp,
 	const struct shca_odp_chunk *chunk;
 
 	chunk = xa_load((struct xarray *)&odp->chunks, shca_odp_index(page));
-	/* A look-up may add it at this moment. */
+	/* READ_ONCE(): a look-up may be adding the entry. */
 	return chunk ? READ_ONCE(chunk->page[page - chunk->first]) : 0;
 }
 
@@ -149,9 +135,9 @@ void *shca_odp_next(const struct shca_mr *mr, u64 va, u32 *len)
 /* ---- invalidation ------------------------------------------------------------- */
 
 /*
- * No access is in progress afterwards. It waits for those that are, not for new ones. Bottom
- * halves are off from the beginning. A task that is preempted with @awaited raised would make
- * accesses, and the workers behind them, try again until it runs.
+ * Wait for accesses in progress, not for new ones. Bottom halves are off before @awaited is
+ * raised: if the task were preempted then, accesses and their workers would retry until it
+ * runs again.
  */
 static void shca_odp_write_lock(struct shca_odp *odp)
 {
@@ -179,7 +165,7 @@ static bool shca_odp_invalidate(struct mmu_interval_notifier *sub,
 	for (i = first - chunk->first; i < end; i++) {
 		if (chunk->page[i])
 			chunk->nr_present--;
-		/* A look-up may be asking whether it knows the page. */
+		/* WRITE_ONCE(): a look-up reads entries without @lock. */
 		WRITE_ONCE(chunk->page[i], 0);
 	}
 	write_unlock_bh(&chunk->odp->lock);
@@ -192,7 +178,7 @@ static const struct mmu_interval_notifier_ops shca_odp_ops = {
 
 /* ---- chunks ------------------------------------------------------------------- */
 
-/* Frees a chunk that is in no table. */
+/* @chunk is in no table. */
 static void shca_odp_chunk_free(struct shca_odp_chunk *chunk)
 {
 	mmu_interval_notifier_remove(&chunk->sub);
@@ -202,7 +188,7 @@ static void shca_odp_chunk_free(struct shca_odp_chunk *chunk)
 static void shca_odp_chunk_drop(struct shca_odp *odp,
 				struct shca_odp_chunk *chunk)
 {
-	/* The lock ensures that no access is about to use the chunk. */
+	/* With the lock, no access is about to use the chunk. */
 	shca_odp_write_lock(odp);
 	xa_erase(&odp->chunks, shca_odp_index(chunk->first));
 	write_unlock_bh(&odp->lock);
@@ -223,7 +209,7 @@ static void shca_odp_chunk_drop_all(struct shca_odp *odp)
 static struct shca_odp_chunk *shca_odp_chunk_make(struct shca_odp *odp,
 						  unsigned long index)
 {
-	/* A full memory cgroup fails the allocation; nobody is killed. */
+	/* A full memory cgroup fails the allocation and kills nobody. */
 	const gfp_t gfp = GFP_KERNEL_ACCOUNT | __GFP_NOWARN |
 			  __GFP_RETRY_MAYFAIL;
 	unsigned long first = shca_odp_chunk_first(index, odp->first);
@@ -246,10 +232,7 @@ static struct shca_odp_chunk *shca_odp_chunk_make(struct shca_odp *odp,
 		kfree(chunk);
 		return ERR_PTR(err);
 	}
-	/*
-	 * The array's lock nests in the lock of the pages, which softirqs take.
-	 * Hence _bh.
-	 */
+	/* _bh: the array's lock nests in the lock of the pages, which softirqs take. */
 	err = xa_err(xa_store_bh(&odp->chunks, index, chunk, gfp));
 	if (err) {
 		shca_odp_chunk_free(chunk);
@@ -272,7 +255,7 @@ static struct shca_odp_chunk *shca_odp_chunk_get(struct shca_odp *odp,
 	return shca_odp_chunk_make(odp, index);
 }
 
-/* Frees a chunk without known pages, which would only cost memory. */
+/* Free a chunk without pages, which only costs memory. */
 static void shca_odp_chunk_trim(struct shca_odp *odp, unsigned long index)
 {
 	struct shca_odp_chunk *chunk;
@@ -283,7 +266,7 @@ static void shca_odp_chunk_trim(struct shca_odp *odp, unsigned long index)
 	read_lock_bh(&odp->lock);
 	empty = chunk && !chunk->nr_present;
 	read_unlock_bh(&odp->lock);
-	/* It stays empty: pages are added under the mutex only. */
+	/* The chunk stays empty: pages are added under @mutex. */
 	if (empty)
 		shca_odp_chunk_drop(odp, chunk);
 	mutex_unlock(&odp->mutex);
@@ -304,8 +287,8 @@ static void shca_odp_keep(struct shca_odp_chunk *chunk, unsigned long page,
 		if (!*entry)
 			chunk->nr_present++;
 		/*
-		 * It is the same page: an invalidation would have removed the entry. At
-		 * once: an access may be reading it.
+		 * Still the same page: an invalidation would have cleared the entry. An
+		 * access may read it.
 		 */
 		WRITE_ONCE(*entry, (unsigned long)page_address(pages[i]) |
 				   (*entry & SHCA_ODP_WRITE) | may);
@@ -313,8 +296,8 @@ static void shca_odp_keep(struct shca_odp_chunk *chunk, unsigned long page,
 }
 
 /*
- * A device page may have no kernel address, and goes with its device. One of a file on DAX
- * has an address. Truncation and the end of its device unmap it first, and so invalidate it.
+ * A device page may have no kernel address, and goes with its device. A page of a file on DAX
+ * has an address; truncation and removal of the device unmap it first, and so invalidate it.
  */
 static bool shca_odp_may_keep(const struct page *page)
 {
@@ -323,9 +306,8 @@ static bool shca_odp_may_keep(const struct page *page)
 }
 
 /*
- * Looks up a run of present pages, from @page on, at most @nr.
- *
- * Return: length of the run, or -EAGAIN if an invalidation came between.
+ * Look up a run of at most @nr present pages from @page on.
+ * Return: length of the run, or -EAGAIN if an invalidation interfered.
  */
 static int shca_odp_look_run(struct shca_odp_chunk *chunk, unsigned long page,
 			     unsigned int nr, bool write)
@@ -351,16 +333,15 @@ static int shca_odp_look_run(struct shca_odp_chunk *chunk, unsigned long page,
 	else
 		shca_odp_keep(chunk, page, pages, usable, write);
 	read_unlock_bh(&odp->lock);
-	/* The notifier protects kept pages, so they need no reference. */
+	/* The notifier protects entries, so they need no reference. */
 	for (i = 0; i < got; i++)
 		put_page(pages[i]);
 	return usable;
 }
 
 /*
- * Looks up @nr pages from @page on, all of one chunk.
- * @holes:	skip pages that are not present and go on
- *
+ * Look up @nr pages from @page on, all of one chunk.
+ * @holes:	skip absent pages
  * Return: how many are done, or an error.
  */
 static int shca_odp_look(struct shca_odp *odp, unsigned long page,
@@ -377,7 +358,7 @@ static int shca_odp_look(struct shca_odp *odp, unsigned long page,
 		return PTR_ERR(chunk);
 	}
 	while (done < nr) {
-		/* An access that made way for an invalidation misses no page. */
+		/* A page is present, too, if its access had to let an invalidation go first. */
 		if (shca_odp_knows(odp, page + done, write)) {
 			done++;
 			continue;
@@ -393,7 +374,7 @@ static int shca_odp_look(struct shca_odp *odp, unsigned long page,
 
 /* ---- page faults -------------------------------------------------------------- */
 
-/* Refuses what get_user_pages() would refuse without trying. */
+/* Refuse what get_user_pages() refuses without trying. */
 static int shca_odp_may(const struct vm_area_struct *vma, unsigned long va,
 			bool write)
 {
@@ -405,11 +386,9 @@ static int shca_odp_may(const struct vm_area_struct *vma, unsigned long va,
 }
 
 /*
- * Faults in pages from @page on, until one sleeps or fails, at most @nr. While
- * one sleeps, the mmap_lock is not held: never FAULT_FLAG_TRIED (see above).
- *
- * Return: 0 to look up again; 1 if it has slept, too; or the error of the first
- * page.
+ * Fault in at most @nr pages from @page on, until one sleeps or fails. Never FAULT_FLAG_TRIED
+ * (see above). Return: 0 to look up again; 1 likewise, after a sleep; or the error of the
+ * first page.
  */
 static int shca_odp_fault(struct mm_struct *mm, unsigned long page,
 			  unsigned int nr, bool write)
@@ -438,14 +417,14 @@ static int shca_odp_fault(struct mm_struct *mm, unsigned long page,
 			err = vm_fault_to_errno(ret, 0);
 			break;
 		}
-		/* Each may have zeroed a huge page. */
+		/* A fault may have zeroed a huge page. */
 		cond_resched();
 	}
 	mmap_read_unlock(mm);
 	return i ? 0 : err;
 }
 
-/* Between rounds of a fetch. @idle: how many have brought nothing */
+/* After a round of a fetch; the last @idle rounds brought nothing. */
 static void shca_odp_pause(unsigned int idle)
 {
 	unsigned int us;
@@ -458,7 +437,7 @@ static void shca_odp_pause(unsigned int idle)
 	usleep_range(us, 2 * us);
 }
 
-/* Fetches @nr pages from @page on, all of one chunk, which need not exist yet. */
+/* Fetch @nr pages from @page on, all of one chunk, which need not exist yet. */
 static int shca_odp_fetch_some(struct shca_odp *odp, unsigned long page,
 			       unsigned int nr, bool write, bool fault)
 {
@@ -489,17 +468,14 @@ static int shca_odp_fetch_some(struct shca_odp *odp, unsigned long page,
 			continue;
 		err = shca_odp_fault(odp->pager->mm, page, nr, write);
 		/*
-		 * What it slept for is there now, but not mapped, and may not stay: the
-		 * kernel may drop it during the next pause.
+		 * The page is in memory but not mapped, and may be reclaimed during the next
+		 * pause.
 		 */
 		if (err > 0)
 			err = shca_odp_fault(odp->pager->mm, page, nr, write);
 		if (err < 0)
 			return err;
-		/*
-		 * A page that cannot be read, for example; or memory that cannot
-		 * be looked up: secret memory.
-		 */
+		/* For example unreadable pages, or secret memory, which cannot be looked up. */
 		if (err ? ++tries > SHCA_ODP_TRIES :
 			  ++answers > SHCA_ODP_ANSWERS)
 			return -EFAULT;
@@ -531,7 +507,7 @@ int shca_odp_fetch_pages(struct shca_odp *odp, unsigned long page,
 		err = READ_ONCE(odp->dead) ? -ENOENT :
 		      shca_pager_is_orphan(odp->pager) ? -EFAULT :
 		      shca_odp_fetch_batch(odp, page, nr, write, fault);
-		/* A batch that is present already has done without. */
+		/* Batches that were present did not reschedule. */
 		cond_resched();
 	}
 	shca_pager_leave(odp->pager, &stay);
@@ -555,7 +531,7 @@ enum shca_mem_status shca_odp_aim(const struct shca_odp_want *want,
 	if (status != SHCA_MEM_OK)
 		return status;
 	pages = mr->type == SHCA_MR_WINDOW ? mr->parent : mr;
-	/* If the key names another region by now, it is looked up again. */
+	/* Otherwise the key names another region by now, and the retry looks it up. */
 	if (pages->type == SHCA_MR_ODP) {
 		span = min(want->span, mr->length - (va - mr->iova));
 		span = clamp_t(u64, span, len, len + SHCA_ODP_AHEAD);
@@ -586,8 +562,8 @@ static enum shca_mem_status shca_odp_status(int err)
 {
 	switch (err) {
 	case 0:
-	case -EBUSY:	/* too many invalidations: the packet tries again */
-	case -ENOENT:	/* then it learns that there is no such region */
+	case -EBUSY:	/* too many invalidations: the packet retries */
+	case -ENOENT:	/* the retry finds that the region is gone */
 		return SHCA_MEM_OK;
 	case -EPERM:
 		return SHCA_MEM_ACCESS;
@@ -605,7 +581,7 @@ enum shca_mem_status shca_odp_fetch(const struct shca_odp_aim *aim)
 	status = shca_odp_status(shca_odp_fetch_pages(aim->odp, aim->first,
 						      aim->last, aim->write,
 						      true));
-	/* The pages ahead are not needed yet, so their fetch may fail. */
+	/* Prefetch may fail: these pages are not needed yet. */
 	if (status == SHCA_MEM_OK && aim->ahead > aim->last)
 		shca_odp_fetch_pages(aim->odp, aim->last + 1, aim->ahead,
 				     aim->write, true);
@@ -627,9 +603,7 @@ static void shca_odp_reap(struct work_struct *work)
 
 void shca_odp_put(struct shca_odp *odp)
 {
-	/* On another workqueue: removing a notifier may sleep. A worker of the
-	 * pager would wait for itself.
-	 */
+	/* Freeing may sleep, and on the pager's workqueue the worker would wait for itself. */
 	if (refcount_dec_and_test(&odp->ref))
 		queue_work(shca_odp_wq, &odp->reap);
 }
@@ -670,10 +644,7 @@ void shca_odp_destroy(struct shca_mr *mr)
 	mr->odp = NULL;
 }
 
-/*
- * The uapi of some kernels with these operations lacks them; those have no
- * FLUSH, either.
- */
+/* Some kernels with FLUSH lack these bits in their uapi. */
 #ifdef HAVE_IB_FLUSH
 #define SHCA_ODP_FLUSH		(1u << 6)
 #define SHCA_ODP_ATOMIC_WRITE	(1u << 7)
@@ -707,9 +678,7 @@ int shca_odp_module_init(void)
 
 void shca_odp_module_exit(void)
 {
-	/* No region is left. A queued fetch still ends by itself: no step is in
-	 * progress, and none can begin.
-	 */
+	/* No region is left and no step can begin, so queued fetches end by themselves. */
 	shca_pagers_gone();
 	destroy_workqueue(shca_odp_wq);
 }

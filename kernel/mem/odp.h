@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* On-demand paging: regions whose pages are looked up when they are accessed. */
+/* On-demand paging: regions whose pages are faulted in when they are accessed. */
 #ifndef SHCA_ODP_H
 #define SHCA_ODP_H
 
@@ -18,13 +18,13 @@ struct shca_pager;
 struct uverbs_attr_bundle;
 
 /**
- * struct shca_odp_want - memory that was not present when it was accessed
- * @who:	argument of that shca_mr_get(), as the next four
+ * struct shca_odp_want - memory that was absent at an access
+ * @who:	argument of shca_mr_get(), as the next four
  * @key:	lkey or rkey
  * @access:	enum ib_access_flags
  * @va:		first address
  * @len:	bytes
- * @span:	bytes from @va on that will be accessed soon, at least @len
+ * @span:	bytes from @va on to be accessed soon, at least @len
  */
 struct shca_odp_want {
 	struct shca_accessor who;
@@ -37,11 +37,10 @@ struct shca_odp_want {
 
 /**
  * struct shca_odp_aim - pages to fetch
- * @odp:	their region, with a reference; NULL if there is nothing to
- *		fetch
+ * @odp:	their region, with a reference; NULL if there is nothing to fetch
  * @first:	first page that is needed
  * @last:	last one
- * @ahead:	last page that is prefetched with them, at least @last
+ * @ahead:	last page to prefetch, at least @last
  * @write:	they will be written to
  */
 struct shca_odp_aim {
@@ -55,16 +54,15 @@ struct shca_odp_aim {
 /*
  * The pages of an on-demand region.
  * @ref:	one for the region, one per fetch and advice
- * @lock:	lock of the region (struct shca_mr.guard); it outlives the
- *		region
- * @awaited:	how many wait to write-lock @lock; meanwhile no access begins
+ * @lock:	lock of the region (struct shca_mr.guard); it outlives the region
+ * @awaited:	writers that wait for @lock; meanwhile no access begins
  * @pager:	pager of the process
  * @first: @last:	range of the region, in pages of the process
- * @dead:	the region is gone, so fetches stop
+ * @dead:	the region is gone: fetches stop
  * @mutex:	serialises look-ups; not held while a page is faulted in
- * @chunks:	struct shca_odp_chunk by index; changed under @mutex, erased
- *		under @mutex and @lock
- * @reap:	work that frees it after the last reference
+ * @chunks:	struct shca_odp_chunk by index; changed under @mutex, erased under @mutex and
+ *		@lock
+ * @reap:	frees it after the last reference
  */
 struct shca_odp {
 	refcount_t ref;
@@ -93,25 +91,18 @@ struct shca_odp {
  */
 int shca_odp_init(struct shca_mr *mr, u64 addr, u64 length, bool writable);
 
-/*
- * Undo shca_odp_init(); no access to @mr is in progress. It does not wait for fetches: they
- * hold what they need.
- */
+/* No access to @mr is in progress. Fetches may be, with references of their own. */
 void shca_odp_destroy(struct shca_mr *mr);
 
 /* Drop a reference; any context. */
 void shca_odp_put(struct shca_odp *odp);
 
-/* Page of the process at address @va of a region. */
 static inline unsigned long shca_odp_page(const struct shca_mr *mr, u64 va)
 {
 	return (va + mr->shift) >> PAGE_SHIFT;
 }
 
-/*
- * Are all pages of [@va, @va + @len) present?
- * Context: holds the region's guard; the answer is valid until its release.
- */
+/* The answer is valid until the region's guard, which the caller holds, is released. */
 bool shca_odp_present(const struct shca_mr *mr, u64 va, u64 len, bool write);
 
 /* shca_mr_next() for on-demand regions. */
@@ -125,10 +116,7 @@ void *shca_odp_next(const struct shca_mr *mr, u64 va, u32 *len);
 enum shca_mem_status shca_odp_aim(const struct shca_odp_want *want,
 				  struct shca_odp_aim *aim);
 
-/*
- * Allocate zeroed memory for the work item that fetches @aim.
- * Context: any but hard interrupts.
- */
+/* Allocate a zeroed work item that fetches @aim. Context: any but hard interrupts. */
 void *shca_odp_alloc(const struct shca_odp_aim *aim, size_t size);
 
 /* Queue @work, which fetches @aim. Context: any. The reference in @aim passes to @work. */
@@ -155,15 +143,11 @@ int shca_odp_fetch_pages(struct shca_odp *odp, unsigned long page,
 int shca_odp_module_init(void);
 void shca_odp_module_exit(void);
 
-/* Fill in the capabilities for query_device. */
 void shca_odp_caps(struct ib_odp_caps *caps);
 
 #else
 
-/*
- * Without MMU interval notifiers the device does not advertise on-demand
- * paging. The RDMA core then refuses such regions.
- */
+/* Without MMU interval notifiers, the RDMA core refuses on-demand regions. */
 #define SHCA_ODP_CAP	0
 
 static inline int shca_odp_init(struct shca_mr *mr, u64 addr, u64 length,

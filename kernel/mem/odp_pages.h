@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/*
- * Arithmetic of on-demand regions: which pages of a process belong to one
- * chunk, and how many pages one look-up takes. It counts in pages, so it does
- * not depend on the page size.
- */
+/* Chunks and batches of an on-demand region, counted in pages of any size */
 #ifndef SHCA_ODP_PAGES_H
 #define SHCA_ODP_PAGES_H
 
@@ -19,7 +15,6 @@
 static_assert(SHCA_ODP_BATCH <= SHCA_ODP_CHUNK_PAGES,
 	      "a batch is within a chunk");
 
-/* Index of the chunk that contains @page. */
 static inline unsigned long shca_odp_index(unsigned long page)
 {
 	return page >> SHCA_ODP_CHUNK_SHIFT;

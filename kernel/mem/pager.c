@@ -19,10 +19,7 @@
 
 /* Workers per process: for some faults that sleep, and for advice. */
 #define SHCA_PAGER_WORKERS	5
-/*
- * Pagers of a user whose processes have ended, but not their steps. With as many,
- * the user gets no new pager. No limit of the kernel counts their workers.
- */
+/* Maximum pagers of a user whose processes have ended, but not their steps */
 #define SHCA_PAGER_ORPHANS	64
 
 static DEFINE_MUTEX(shca_pagers_lock);
@@ -30,11 +27,11 @@ static DEFINE_HASHTABLE(shca_pagers, 8);	/* by mm; under shca_pagers_lock */
 static atomic_t shca_nr_pagers = ATOMIC_INIT(0);
 static DECLARE_WAIT_QUEUE_HEAD(shca_pagers_wait);
 
-/* ---- whose they are ------------------------------------------------------------- */
+/* ---- users ------------------------------------------------------------------------ */
 
 /*
- * The user of the current process. In a user namespace it is the one who created
- * that: users of a namespace may be as many as its owner likes.
+ * The user of the current process. Of processes in a user namespace it is the creator of the
+ * outermost one, because a namespace may have any number of users.
  */
 static kuid_t shca_pager_user(void)
 {
@@ -86,7 +83,7 @@ static struct shca_pager *shca_pager_find(const struct mm_struct *mm)
 	return NULL;
 }
 
-/* Frees a pager that is not in the table. */
+/* @pager is not in the table. */
 static void shca_pager_free(struct shca_pager *pager)
 {
 	destroy_workqueue(pager->wq);
@@ -104,10 +101,7 @@ static struct shca_pager *shca_pager_make(struct mm_struct *mm,
 	pager = kzalloc(sizeof(*pager), GFP_KERNEL_ACCOUNT);
 	if (!pager)
 		return NULL;
-	/*
-	 * Unbound, so that a worker that sleeps or takes long does not hold up
-	 * its CPU.
-	 */
+	/* WQ_UNBOUND: a worker that sleeps or takes long does not occupy its CPU. */
 	pager->wq = alloc_workqueue("softhca_pager", WQ_UNBOUND,
 				    SHCA_PAGER_WORKERS);
 	if (!pager->wq) {
@@ -119,10 +113,7 @@ static struct shca_pager *shca_pager_make(struct mm_struct *mm,
 	spin_lock_init(&pager->lock);
 	INIT_LIST_HEAD(&pager->advice);
 	INIT_WORK(&pager->advise, advise);
-	/*
-	 * mmgrab() keeps the mm_struct, so that its address stays unique; not
-	 * the memory.
-	 */
+	/* The reference keeps the address of the mm_struct unique; it does not keep the memory. */
 	pager->mm = mm;
 	mmgrab(mm);
 	atomic_inc(&shca_nr_pagers);
@@ -138,15 +129,12 @@ struct shca_pager *shca_pager_get(work_func_t advise)
 	mutex_unlock(&shca_pagers_lock);
 	if (pager)
 		return pager;
-	/*
-	 * Without the lock, which is everybody's: a full memory cgroup makes the
-	 * allocation slow.
-	 */
+	/* Without the global lock: a full memory cgroup makes the allocation slow. */
 	new = shca_pager_make(current->mm, advise);
 	if (!new)
 		return ERR_PTR(-ENOMEM);
 	mutex_lock(&shca_pagers_lock);
-	pager = shca_pager_find(current->mm);	/* another thread's */
+	pager = shca_pager_find(current->mm);	/* made by another thread */
 	if (!pager) {
 		pager = shca_pager_may(new->user) ? new : ERR_PTR(-EAGAIN);
 		if (pager == new)
@@ -165,7 +153,7 @@ void shca_pager_put(struct shca_pager *pager)
 		return;
 	hash_del(&pager->node);
 	mutex_unlock(&shca_pagers_lock);
-	/* Queued work had a reference, so at most a worker that returns is left. */
+	/* Queued work has references, so at most a returning worker is left. */
 	shca_pager_free(pager);
 }
 
@@ -176,7 +164,7 @@ void shca_pagers_gone(void)
 
 /* ---- steps -------------------------------------------------------------------- */
 
-/* Else a fault of a process at nice 19 would run, for all others, at nice 0. */
+/* Without this, faults of a process at nice 19 would run at nice 0. */
 static int shca_pager_nice(struct mm_struct *mm)
 {
 	int nice = 0;
@@ -197,7 +185,7 @@ static bool shca_pager_hold(struct shca_pager *pager)
 	struct mm_struct *mm = pager->mm;
 	bool held = false;
 
-	/* The lock keeps the two counts consistent. */
+	/* The lock keeps mm_users and @inside consistent. */
 	spin_lock(&pager->lock);
 	if (mmget_not_zero(mm)) {
 		held = atomic_read(&mm->mm_users) > (int)pager->inside + 1;
@@ -212,10 +200,7 @@ static bool shca_pager_hold(struct shca_pager *pager)
 
 int shca_pager_enter(struct shca_pager *pager, struct shca_pager_stay *stay)
 {
-	/*
-	 * It fails once module exit has begun. No step is in progress then:
-	 * exit waits for them.
-	 */
+	/* Fails once module exit has begun; exit waits for all steps. */
 	if (!try_module_get(THIS_MODULE))
 		return -EBUSY;
 	if (!shca_pager_hold(pager)) {
@@ -236,10 +221,7 @@ void shca_pager_leave(struct shca_pager *pager, struct shca_pager_stay *stay)
 	mem_cgroup_put(stay->memcg);
 	spin_lock(&pager->lock);
 	pager->inside--;
-	/*
-	 * If this is the last reference, the worker must not wait for the exit
-	 * of the mm.
-	 */
+	/* The worker must not wait for the exit of the mm, if this is the last reference. */
 	mmput_async(pager->mm);
 	spin_unlock(&pager->lock);
 	module_put(THIS_MODULE);

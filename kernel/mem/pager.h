@@ -1,35 +1,30 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The pager of a process. It faults in memory of the process, for all its
- * on-demand regions on all devices.
+ * The pager of a process faults in its memory, for all its on-demand regions on all devices.
  *
- * Operation. A page fault may sleep forever. The memory may be a file of a dead
- * NFS server, or of a FUSE file system that never answers. Neither the fault
- * nor its worker can be ended then. So each address space has a workqueue with
- * a few workers of its own, and one process never waits for another one's
- * pages. Advice is one work item of that queue. It runs in bounded steps, so a
- * worker remains for faults.
+ * Operation. A page fault may sleep forever: the memory may be a file of a dead NFS server,
+ * or of a FUSE file system that never answers. Neither the fault nor its worker can be ended
+ * then. So each address space has a workqueue with a few workers of its own, and no process
+ * waits for another one's pages. Advice is one work item of that queue, in bounded steps, so
+ * workers remain for faults.
  *
- * Lifetime. A worker holds the pages of a region (struct shca_odp). These hold
- * the pager, and the pager holds the mm_struct. A worker holds no device, queue
- * pair or region, so destroying one of these never waits for a fault. A step
- * (shca_pager_enter()) also holds the following:
- * - the address space, unless only our workers still hold it. So a killed
- *   process ends, whatever else it has asked for;
- * - the module, so that rmmod fails at once during a fault, instead of waiting
- *   for it.
+ * Lifetime. A worker has a reference to the pages of a region (struct shca_odp), these to the
+ * pager, and the pager to the mm_struct. A worker has no reference to a device, QP or region,
+ * so destroying one of these never waits for a fault. A step (shca_pager_enter()) also has
+ * references to:
+ * - the address space, unless only our workers still have one. So a killed process ends,
+ *   whatever else it has asked for;
+ * - the module, so that rmmod fails at once during a fault, instead of waiting for it.
  *
- * Another workqueue than the pager's own drops the last reference to the pager.
+ * The last reference to the pager is dropped outside of its own workqueue.
  *
- * Memory. Allocations in a step are charged to the memory cgroup of the
- * process.
+ * Memory. Allocations in a step are charged to the memory cgroup of the process.
  *
- * Bounds. A worker whose fault never ends outlives its process, and no limit of
- * the kernel counts it. So a user who has left too many of them behind gets no
- * further pager. Those of running processes are limited with the processes.
+ * Bounds. A worker whose fault never ends outlives its process, and no limit of the kernel
+ * counts it. A user who has left too many of them behind gets no further pager.
  *
- * Errors. No memory for a pager is -ENOMEM, too many that outlive their process
- * are -EAGAIN. shca_pager_enter() says why a step cannot begin.
+ * Errors. -ENOMEM: no memory for a pager. -EAGAIN: too many pagers of the user outlive their
+ * processes.
  */
 #ifndef SHCA_PAGER_H
 #define SHCA_PAGER_H
@@ -46,14 +41,13 @@ struct mm_struct;
 
 /*
  * The pager of an address space.
- * @node: @ref:	in the table of all pagers; the last reference is dropped under
- *		the table's lock
+ * @node: @ref:	in the table of all pagers; the last reference is dropped under the table's
+ *		lock
  * @mm:		of the process; the address space may be gone
- * @user:	who created it
+ * @user:	its creator
  * @lock:	protects the members below
- * @inside:	references to the address space held by steps
- * @advice: @advise:	list of advice, and the work item that carries it out
- *		(advice.c)
+ * @inside:	references of steps to the address space
+ * @advice: @advise:	list of advice, and the work item that executes it (advice.c)
  * @nr_advice: @hinted:	entries of @advice without a waiter, and their pages
  */
 struct shca_pager {
@@ -79,7 +73,7 @@ struct shca_pager_stay {
 
 /*
  * Find or create the pager of the current process.
- * @advise:	see struct shca_pager
+ * @advise:	function of shca_pager.advise
  * Context: process; may sleep.
  * Return: the pager with a reference, or an error: -ENOMEM, -EAGAIN.
  */
@@ -89,24 +83,21 @@ struct shca_pager *shca_pager_get(work_func_t advise);
 void shca_pager_put(struct shca_pager *pager);
 
 /*
- * Begin a step. The worker can then access the address space, its allocations are charged to
- * the process, and it is as nice as the process.
+ * Begin a step. The worker can access the address space, its allocations are charged to the
+ * process, and it has the nice value of the process.
  * Context: a worker of the pager; it may sleep forever until shca_pager_leave().
  * Return: 0; -EBUSY if the module is being removed; -EFAULT if the process has ended.
  */
 int shca_pager_enter(struct shca_pager *pager, struct shca_pager_stay *stay);
 void shca_pager_leave(struct shca_pager *pager, struct shca_pager_stay *stay);
 
-/*
- * Has the process ended, and only steps hold its address space?
- * Context: any but softirq and hard interrupts.
- */
+/* Has the process ended, so that only steps use its memory? Any context but softirq and irq. */
 bool shca_pager_is_orphan(struct shca_pager *pager);
 
 /* Allocate zeroed memory, charged to the process. Context: any but hard interrupts. */
 void *shca_pager_alloc(struct shca_pager *pager, size_t size);
 
-/* Wait until no pager is left; none can be created any more. */
+/* Wait until no pager is left. None can be created any more. */
 void shca_pagers_gone(void);
 
 #endif

@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/*
- * Bytes of a message into memory that a program may poll. All paths end here: packets,
- * the direct path, inline data, responses of READs, receive buffers.
- */
+/* Writes bytes of a message to memory that a program may poll, for all paths */
 #ifndef SHCA_PLACE_H
 #define SHCA_PLACE_H
 
 #include "../core/os.h"
 
 /*
- * How many of the @len bytes before @end are one store, as large as fits and is aligned.
- * So a program that polls the last byte, or an aligned word there, sees it whole.
+ * How many of the @len bytes before @end are one store, as large as fits and is aligned? A
+ * program that polls the last byte, or an aligned word there, never sees part of it.
  */
 static inline u32 shca_place_last(uintptr_t end, u32 len)
 {
@@ -22,14 +19,14 @@ static inline u32 shca_place_last(uintptr_t end, u32 len)
 }
 
 /*
- * Programs poll the end of a message, or a flag that the next message writes, and then
- * read the rest.  IBTA o9-20 promises it to nobody, yet adapters keep that order. Neither
- * memcpy() nor a weakly ordered CPU does.
+ * Programs poll the end of a message, or a flag that the next message writes, and then read
+ * the rest. IBTA o9-20 does not promise this order, yet adapters have it. Neither memcpy()
+ * nor a weakly ordered CPU does.
  *
- * Both barriers pair with the acquire of the program that polls. The first one is before
- * the end (litmus: write-poll). The second one is before whatever is placed next
- * (litmus: write-next). Where that is on another CPU, the lock of the receiving side is
- * between them (litmus: write-handover).
+ * Both barriers pair with the acquire of the program that polls. The first one is before the
+ * end (litmus: write-poll). The second one is before whatever is placed next (litmus:
+ * write-next). Where that is on another CPU, the lock of the receiving side is between them
+ * (litmus: write-handover).
  */
 #define SHCA_PLACE_LAST(type, dst, read, from)				\
 	do {								\
@@ -43,9 +40,9 @@ static inline u32 shca_place_last(uintptr_t end, u32 len)
 
 /*
  * Place the end of a message, or of a packet, at @dst, where it is contiguous.
- * @len: not 0
- * @read: gives the next bytes of @from; called twice at most.  (Inlined, so that it is no
- *	indirect call.)
+ * @len:	not 0
+ * @read:	copies the next bytes of @from; called twice at most. Inlined, so that it is
+ *		no indirect call
  */
 static __always_inline void
 shca_place(void *dst, u32 len, void (*read)(void *from, void *dst, u32 len),

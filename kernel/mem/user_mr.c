@@ -2,11 +2,11 @@
 /*
  * Memory regions of processes: registration of pinned pages, and rereg_mr.
  *
- * rereg_mr creates another region. It puts it in the place of the old one under
- * the same key, atomically. A packet in flight finds the old region or the new
- * one, never a mix. If anything fails before, the old one is unchanged. If the
- * translation stays, the pages move to the new region. They are not looked up
- * again, because the process may have remapped these addresses.
+ * rereg_mr creates another region, and replaces the old one under the same key, atomically. A
+ * packet in flight finds the old region or the new one, never a mix. If anything fails
+ * before, the old one is unchanged. If the translation stays, the pages move to the new
+ * region. They are not looked up again, because the process may have remapped these
+ * addresses.
  */
 #include "user_mr.h"
 
@@ -24,7 +24,7 @@
 #define SHCA_MR_ACCESS (SHCA_MR_RIGHTS | IB_ZERO_BASED | IB_ACCESS_ON_DEMAND | \
 			IB_ACCESS_HUGETLB | IB_ACCESS_OPTIONAL)
 
-/* ibv_reg_mr() asks for all memory of the process in this form. */
+/* How ibv_reg_mr() asks for all memory of the process. */
 static bool shca_is_implicit(u64 start, u64 length, u64 iova, int access)
 {
 	return access & IB_ACCESS_ON_DEMAND && !start && !iova &&
@@ -45,13 +45,11 @@ static int shca_user_mr_check(const struct shca_dev *dev, u64 start, u64 length,
 		return -EINVAL;
 	if (length > shca_limit(dev, MR_SIZE) || iova + length < iova)
 		return -EINVAL;
-	/* A region of length 0 is valid (messages of length 0 use it), but it
-	 * has no pages to look up on demand.
-	 */
+	/* Length 0 is valid (messages of length 0 use it), but has no pages to fault in. */
 	return !length && access & IB_ACCESS_ON_DEMAND ? -EINVAL : 0;
 }
 
-/* Requests address the region from @iova on, or from 0 on if it is zero-based. */
+/* Requests address a region from @iova on, or from 0 on if it is zero-based. */
 static void shca_user_mr_init(struct shca_mr *mr, u64 start, u64 length,
 			      u64 iova, int access)
 {
@@ -89,7 +87,7 @@ static int shca_user_mr_map(struct shca_mr *mr, u64 iova)
 	return 0;
 }
 
-/* Pins [@start, @start + @length) for @mr, or registers it for paging on demand. */
+/* Pin [@start, @start + @length) for @mr, or register it for on-demand paging. */
 static int shca_user_mr_fill(struct shca_mr *mr, u64 start, u64 length,
 			     u64 iova, int access)
 {
@@ -110,7 +108,7 @@ static int shca_user_mr_fill(struct shca_mr *mr, u64 start, u64 length,
 	return shca_user_mr_map(mr, iova);
 }
 
-/* For the process's own requests only; peers get no access. */
+/* For local requests only: peers get no access. */
 static void shca_null_mr_init(struct shca_mr *mr)
 {
 	mr->length = U64_MAX;
@@ -180,7 +178,7 @@ struct ib_mr *shca_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length,
 			       u64 iova, int access, struct ib_dmah *dmah,
 			       struct ib_udata *udata)
 {
-	/* A DMA handle concerns pinned memory; see dmah.h. */
+	/* DMA handles are for pinned memory; see dmah.h. */
 	if (dmah && access & IB_ACCESS_ON_DEMAND)
 		return ERR_PTR(-EINVAL);
 	return shca_user_mr(ibpd, start, length, iova, access, udata);
@@ -231,9 +229,9 @@ err_free:
 /* ---- rereg_mr ------------------------------------------------------------------- */
 
 /*
- * Moves the pages to @next with other rights. Pages that were pinned for
- * reading only may be shared with another process or a file. Writing needs a
- * new pin, in the process that owns them.
+ * Move the pages to @next with other rights. Pages that were pinned for reading only may be
+ * shared with another process or a file, so writing needs a new pin, in the process that owns
+ * them.
  */
 static int shca_rereg_access(struct shca_mr *mr, struct shca_mr *next,
 			     int access)
@@ -249,7 +247,7 @@ static int shca_rereg_access(struct shca_mr *mr, struct shca_mr *next,
 	return 0;
 }
 
-/* Both regions refer to the same pages; take them from the loser. */
+/* If both regions refer to the same pages, they are the winner's. */
 static void shca_rereg_finish(struct shca_mr *loser, const struct shca_mr *winner)
 {
 	if (!loser->blocks || loser->blocks != winner->blocks)
@@ -274,10 +272,7 @@ struct ib_mr *shca_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
 		return ERR_PTR(-EINVAL);
 	if (!(flags & IB_MR_REREG_ACCESS))
 		access = mr->flags;
-	/* Pinned memory stays pinned, and on-demand memory stays on demand.
-	 * Mapped memory does not change. libibverbs and the RDMA core expect
-	 * this.
-	 */
+	/* libibverbs and the RDMA core expect that memory stays pinned, on demand or mapped. */
 	if ((mr->type != SHCA_MR_ODP && !mr->umem && mr->length) ||
 	    !(access & IB_ACCESS_ON_DEMAND) != (mr->type != SHCA_MR_ODP))
 		return ERR_PTR(-EOPNOTSUPP);

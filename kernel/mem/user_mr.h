@@ -7,17 +7,14 @@
 
 #include "../core/mem_ops.h"
 
-/*
- * Rights that the access check reads. Other access flags are hints, or are
- * about addresses.
- */
+/* Rights of the access check. Other access flags are hints, or concern addresses. */
 #define SHCA_MR_RIGHTS (IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \
 			IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC | \
 			SHCA_ACCESS_FLUSH_GLOBAL | IB_ACCESS_MW_BIND)
 
 /**
  * struct shca_mapped - memory that the kernel has mapped
- * @va:		where, in the kernel
+ * @va:		kernel address
  * @length:	bytes
  * @iova:	start address for requests
  * @access:	enum ib_access_flags
@@ -34,8 +31,9 @@ struct shca_mapped {
 };
 
 /*
- * Create a region of mapped memory.
- * Context: may sleep. @mem->backing is released with the region, or at once on failure.
+ * Create a region of mapped memory. @mem->backing is released with the region, or at once on
+ * failure.
+ * Context: may sleep.
  * Return: the region, -ENOMEM or -ENOSPC.
  */
 struct ib_mr *shca_mapped_mr(struct ib_pd *ibpd, const struct shca_mapped *mem);
