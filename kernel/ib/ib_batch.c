@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Splits batches of InfiniBand packets: see ib_batch.h.
+ * Segmentation of batches of InfiniBand packets: see ib_batch.h.
  *
- * A batch is built for a netdev whose other end is on this machine (veth). It is split
- * where something below wants packets: a qdisc, a bridge's port, a tunnel.
+ * A batch is built for a netdev whose other end is on this machine (veth). It is split where
+ * something below needs packets: a qdisc, a bridge's port, a tunnel.
  *
- * The kernel has no type of GSO for this. With that of SCTP, a netdev which hands
- * packets on as they are says so, and no known hardware does. Nobody takes these packets
- * for SCTP, for the EtherType is ours.
+ * The kernel has no GSO type for this. SCTP's is used: a netdev that passes packets on
+ * unsplit advertises it, and no known hardware does. Nothing takes these packets for SCTP,
+ * because the EtherType is ours.
  */
 #include "ib_batch.h"
 
@@ -25,7 +25,7 @@ bool shca_ib_batch_passes(const struct net_device *ndev)
 {
 	netdev_features_t features = READ_ONCE(ndev->features);
 
-	/* The kernel splits a GSO packet where checksums are not handed on. */
+	/* Without checksum offload, the kernel splits GSO packets. */
 	return features & SHCA_IB_GSO_FEATURE && features & NETIF_F_HW_CSUM;
 }
 
@@ -34,7 +34,7 @@ void shca_ib_batch_make(struct sk_buff *skb, unsigned int segs, u32 seg_len)
 	skb_shinfo(skb)->gso_size = seg_len;
 	skb_shinfo(skb)->gso_segs = segs;
 	skb_shinfo(skb)->gso_type = SHCA_IB_GSO_TYPE;
-	/* Without this, the kernel splits it to have a checksum made. */
+	/* Otherwise the kernel splits it to compute a checksum. */
 	skb->ip_summed = CHECKSUM_UNNECESSARY;
 }
 
@@ -47,10 +47,10 @@ u32 shca_ib_batch_unit(const struct sk_buff *skb)
 
 /*
  * A batch that is being split.
- * @skb:	it, from the shim on
+ * @skb:	the batch, from the shim on
  * @shim:	its first header
  * @hdr:	bytes from the shim to the BTH
- * @mac:	bytes of the Ethernet header, and of VLAN tags
+ * @mac:	bytes of the Ethernet header with VLAN tags
  */
 struct shca_ib_split {
 	const struct sk_buff *skb;
@@ -59,13 +59,13 @@ struct shca_ib_split {
 	unsigned int mac;
 };
 
-/* The packet of @len bytes from BTH to ICRC at @off, from its Ethernet header on. */
+/* Build the packet of @len bytes from BTH to ICRC at @off, with its Ethernet header. */
 static struct sk_buff *shca_ib_split_one(const struct shca_ib_split *split,
 					 unsigned int off, unsigned int len)
 {
 	unsigned int room = skb_headroom(split->skb);
 	unsigned int all = split->hdr + len + SHCA_IB_VCRC_BYTES;
-	/* headers of a tunnel, which its own code completes */
+	/* headers of a tunnel, which the tunnel completes */
 	unsigned int outer = skb_tnl_header_len(split->skb);
 	struct shca_ib_shim shim = split->shim;
 	struct sk_buff *skb;
@@ -75,7 +75,7 @@ static struct sk_buff *shca_ib_split_one(const struct shca_ib_split *split,
 	skb = alloc_skb(room + all, GFP_ATOMIC | __GFP_NOWARN);
 	if (!skb)
 		return NULL;
-	/* (offsets of headers are kept, for there is the same room before them) */
+	/* The same headroom keeps the offsets of headers valid. */
 	skb_reserve(skb, room);
 	skb_copy_header(skb, split->skb);
 	skb_gso_reset(skb);
@@ -94,7 +94,7 @@ static struct sk_buff *shca_ib_split_one(const struct shca_ib_split *split,
 				shim.len - SHCA_IB_VCRC_BYTES);
 	shca_ib_vcrc_put(vcrc, data + all - SHCA_IB_VCRC_BYTES);
 	__skb_push(skb, split->mac);
-	/* A tunnel's checksum covers it. */
+	/* A tunnel's checksum covers the packet. */
 	if (skb->encap_hdr_csum) {
 		SKB_GSO_CB(skb)->csum_start = skb_headroom(skb);
 		SKB_GSO_CB(skb)->csum = skb_checksum(skb, 0, skb->len, 0);
@@ -102,7 +102,6 @@ static struct sk_buff *shca_ib_split_one(const struct shca_ib_split *split,
 	return skb;
 }
 
-/* What the packets have in common. Return: 0 or errno. */
 static int shca_ib_split_begin(struct shca_ib_split *split, struct sk_buff *skb)
 {
 	const unsigned int most = SHCA_IB_SHIM_BYTES + SHCA_IB_LOWER_MAX;
@@ -149,7 +148,7 @@ static struct sk_buff *shca_ib_gso_segment(struct sk_buff *skb,
 	}
 	if (!first)
 		return ERR_PTR(-EINVAL);
-	/* Callers look for the end of the list there. */
+	/* Callers expect the end of the list there. */
 	first->prev = last;
 	return first;
 }
@@ -168,6 +167,5 @@ void shca_ib_batch_init(void)
 
 void shca_ib_batch_exit(void)
 {
-	/* Waits until nobody is splitting. */
 	dev_remove_offload(&shca_ib_offload);
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The state of an InfiniBand port: hellos leave from a work item, and subnet
- * management packets come from the RDMA core. The state machines are the core's
- * (ib/core/ib_hello.c, ib/core/ib_sma.c); this file has the time, the lock, and the events.
+ * The state of an InfiniBand port: a work item sends hellos, and the RDMA core passes subnet
+ * management packets. The state machines are those of ib/core/ib_hello.c and
+ * ib/core/ib_sma.c; this file adds time, the lock, and events.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -30,7 +30,7 @@ static bool shca_ib_has_carrier(const struct shca_dev *dev)
 	       shca_ib_mtu(READ_ONCE(dev->ndev->mtu));
 }
 
-/* Consumers will be told; @what: SHCA_IB_SMA_*. */
+/* Report events to consumers. @what: SHCA_IB_SMA_* */
 static void shca_ib_tell(struct shca_ib_link *link, u32 what)
 {
 	static const struct {
@@ -52,7 +52,7 @@ static void shca_ib_tell(struct shca_ib_link *link, u32 what)
 			shca_event(&link->dev->events, events[i].type);
 }
 
-/* Tells packets what has changed, and unlocks. */
+/* Publish the view for packets, and unlock. */
 static void shca_ib_unlock(struct shca_ib_link *link)
 {
 	struct shca_ib_view view = {
@@ -76,7 +76,7 @@ static void shca_ib_unlock(struct shca_ib_link *link)
 	spin_unlock_bh(&link->lock);
 }
 
-/* Under the lock. The subnet manager does the rest of what makes a port active. */
+/* Under the lock. The subnet manager does the rest of activating a port. */
 static void shca_ib_note(struct shca_ib_link *link, u32 events)
 {
 	u8 phys = link->phy.phys;
@@ -95,10 +95,7 @@ static void shca_ib_note(struct shca_ib_link *link, u32 events)
 	link->sma.phys = phys;
 }
 
-/*
- * Under the lock, with which shca_ib_stop() clears @running before it cancels the
- * work. So no work is queued after that.
- */
+/* Under the lock, where shca_ib_stop() clears @running: no work is queued after that. */
 static void shca_ib_arm(struct shca_ib_link *link, u64 now)
 {
 	u64 deadline = shca_ib_port_deadline(&link->phy);
@@ -144,14 +141,14 @@ static void shca_ib_trapped(struct shca_ib_link *link, u32 what)
 		shca_ib_trap_arm(link);
 }
 
-/* Sums take a lock of their own, so they are made before. */
+/* Before the lock: the sums take locks of their own. */
 void shca_ib_lock_tallies(struct shca_ib_link *link)
 {
 	u64 pkeys = shca_counter_total(link->dev, SHCA_CNT_RX_PKEY);
 	u64 qkeys = shca_counter_total(link->dev, SHCA_CNT_RX_QKEY);
 
 	spin_lock_bh(&link->lock);
-	/* Another one may have looked later, and been faster. */
+	/* Another caller may have read later sums and been faster. */
 	link->sma.bad_pkeys.seen = max(pkeys, link->sma.bad_pkeys.seen);
 	link->sma.bad_qkeys.seen = max(qkeys, link->sma.bad_qkeys.seen);
 }
@@ -175,11 +172,11 @@ u32 shca_ib_process_smp(struct shca_dev *dev, const void *in, void *out,
 	if (what & SHCA_IB_SMA_LANES)
 		shca_ib_flow_set(&link->flow, &link->sma);
 	shca_ib_tell(link, what);
-	/* The answer leaves by this link, after the return. */
+	/* After that event the link still carries the response. */
 	if (what & (SHCA_IB_SMA_DISABLE | SHCA_IB_SMA_POLL))
 		shca_ib_note(link, shca_ib_port_ask(&link->phy, what & SHCA_IB_SMA_DISABLE,
 						    from.now));
-	/* (whatever was set, a trap that waits may go now, or sooner) */
+	/* A changed attribute may permit a trap that waits, or an earlier one. */
 	shca_ib_trap_arm(link);
 	shca_ib_arm(link, from.now);
 	shca_ib_unlock(link);
@@ -220,7 +217,10 @@ void shca_ib_overrun(struct shca_ib_link *link)
 {
 	u64 now = ktime_get_ns();
 
-	/* All but the first of a period are cheap, in a flood. One that races is like them. */
+	/*
+	 * In a flood, all but the first of a period are cheap. A racing one counts as one of
+	 * the flood.
+	 */
 	if (data_race(link->sma.overruns.at) == shca_ib_sma_period(now))
 		return;
 	spin_lock(&link->lock);
@@ -238,7 +238,7 @@ void shca_ib_watchdog(struct shca_ib_link *link)
 void shca_ib_bad_key(struct shca_ib_link *link, enum shca_ib_trap kind,
 		     const struct shca_ib_bad_key *bad)
 {
-	/* All but the first packet of a flood are cheap. One that races is like them. */
+	/* In a flood, all but the first are cheap. A racing one counts as one of the flood. */
 	if (data_race(link->sma.traps.pending) & BIT(kind))
 		return;
 	spin_lock(&link->lock);
@@ -248,10 +248,7 @@ void shca_ib_bad_key(struct shca_ib_link *link, enum shca_ib_trap kind,
 
 /* ---- hellos ----------------------------------------------------------------- */
 
-/*
- * A hello that is lost comes again. So does one for which there is no memory: the next
- * one would be late if this one waited for some.
- */
+/* Lost hellos are repeated, so none waits for memory, which would delay the next one. */
 static void shca_ib_send_hello(struct shca_dev *dev,
 			       const struct shca_ib_hello *hello, const u8 *dest)
 {
@@ -277,7 +274,7 @@ static void shca_ib_send_hello(struct shca_dev *dev,
 	dev_queue_xmit(skb);
 }
 
-/* Where a hello goes: a port that has a peer does not bother others. */
+/* A port with a peer sends hellos to that only. */
 static void shca_ib_hello_dest(const struct shca_ib_link *link, u8 *dest)
 {
 	if (shca_ib_port_has_peer(&link->phy))
@@ -296,7 +293,7 @@ static void shca_ib_hello_work(struct work_struct *work)
 	u64 now;
 
 	spin_lock_bh(&link->lock);
-	/* Here, so that none of the times that the lock protects is later. */
+	/* Under the lock, so that times under the lock never go back. */
 	now = ktime_get_ns();
 	shca_ib_note(link, shca_ib_port_tick(&link->phy, now));
 	send = shca_ib_port_tx(&link->phy, &hello, now);
@@ -336,8 +333,9 @@ int shca_ib_init_dev(struct shca_dev *dev,
 	if (!link)
 		return -ENOMEM;
 	/*
-	 * A port whose hellos and credits wait is down a second later: they need no memory,
-	 * and are before others. Unbound: a CPU may be taken by something for as long.
+	 * The peer takes the port down after a second without hellos. So hellos and credits
+	 * need no memory and have a high priority; unbound, because a CPU may be busy for
+	 * that long.
 	 */
 	link->wq = alloc_workqueue("softhca_ib",
 				   WQ_UNBOUND | WQ_HIGHPRI | WQ_MEM_RECLAIM, 0);
@@ -357,7 +355,7 @@ int shca_ib_init_dev(struct shca_dev *dev,
 	shca_ib_port_init(&link->phy, guid, session, mtu);
 	link->phy.lanes = SHCA_IB_VL_CAP;
 	link->phy.credits = true;
-	/* The netdev had a sufficient MTU a moment ago. */
+	/* The MTU was sufficient when the device was created. */
 	shca_ib_sma_init(&link->sma, guid,
 			 mtu ? ib_mtu_int_to_enum(mtu) : IB_MTU_256);
 	strscpy(link->sma.desc, dev->ibdev.node_desc, sizeof(link->sma.desc));
@@ -392,8 +390,8 @@ void shca_ib_exit_dev(struct shca_dev *dev)
 	destroy_workqueue(link->wq);
 	shca_ib_flow_exit(link);
 	/*
-	 * A packet for another port may have found a QP or a group of this one before they
-	 * were taken off their lists. It reads the view through dev->ib, which must stay.
+	 * A packet for another port of the namespace may have found a QP or group of this one
+	 * before it was unlinked, and reads the view through dev->ib.
 	 */
 	kfree_rcu(link, rcu);
 }
@@ -425,7 +423,6 @@ void shca_ib_stop(struct shca_dev *dev)
 	shca_ib_note(link, shca_ib_port_carrier(&link->phy, false,
 						ktime_get_ns()));
 	shca_ib_unlock(link);
-	/* Waits until no handler runs. */
 	dev_remove_pack(&link->ptype);
 	cancel_delayed_work_sync(&link->hello);
 	shca_ib_flow_stop(link);

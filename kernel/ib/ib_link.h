@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/*
- * The InfiniBand link: an InfiniBand port on an Ethernet netdev. docs/infiniband.md
- * has the frames.
- */
+/* The InfiniBand link: an InfiniBand port on an Ethernet netdev (docs/infiniband.md). */
 #ifndef SHCA_IB_H
 #define SHCA_IB_H
 
@@ -19,7 +16,7 @@
 #include "core/ib_wire.h"
 #include "ib_queues.h"
 
-/* What performance management counts (ib/pma.c). */
+/* Counters of performance management (ib/pma.c) */
 enum shca_pma_counter {
 	SHCA_PMA_SYMBOL_ERRORS,
 	SHCA_PMA_LINK_DOWNED,
@@ -36,16 +33,16 @@ enum shca_pma_counter {
 };
 
 /**
- * struct shca_ib_view - what packets need to know of the port
- * @up:		physical state LinkUp; the fields from @peer_session on are valid
+ * struct shca_ib_view - copy of the port's state, for packets
+ * @up:		physical state LinkUp; the members from @peer_session on are valid
  * @credits:	@up, and both ends have credits
  * @state:	enum shca_ib_state
  * @lmc:	the port has 2^this LIDs
  * @lid:	base LID; 0: none
- * @lanes:	data lanes
- * @lane:	that of each service level, or SHCA_IB_NO_LANE
+ * @lanes:	number of data lanes
+ * @lane:	lane of each service level, or SHCA_IB_NO_LANE
  * @gid_prefix:	of the subnet
- * @peer_session: session of the other end
+ * @peer_session:	session of the peer port
  * @peer_mac:	its MAC address
  */
 struct shca_ib_view {
@@ -65,24 +62,24 @@ struct shca_ib_view {
  * struct shca_ib_link - the port of an InfiniBand link
  * @dev:	device of the port
  * @rcu:	packets for other ports of the namespace read @view and @session, too
- * @wq:		of what a peer waits for: hellos, credits; needs no memory
+ * @wq:		for work that a peer waits for: hellos, credits; needs no memory
  * @ptype:	receives the netdev's frames while @running
  * @session:	own session; constant
  * @guid:	port GUID; constant
- * @pma_base:	counters as they were when they were reset; without a lock
+ * @pma_base:	values of the counters at their last reset; without a lock
  * @sample_lock: protects @sample; process context
  * @sample:	counters that are sampled
- * @sampling:	its next step
- * @hello:	sends hellos and notices that none come
- * @trap:	sends traps (ib_trap.c)
- * @agent:	for @trap; NULL if the RDMA core gave none
+ * @sampling:	next step of @sample
+ * @hello:	sends hellos, and detects that none come
+ * @trap:	sends traps (ib_trap_send.c)
+ * @agent:	for @trap; NULL if its registration failed
  * @lock:	protects all below; taken in softirq
  * @running:	frames are received and sent
  * @phy:	physical state
- * @sma:	state and other attributes, as a subnet manager sees them
- * @flow:	flow control, which has a lock of its own, taken inside of @lock
- * @seq:	of @view
- * @view:	a copy of some of the above, read for each packet without @lock
+ * @sma:	attributes of the subnet management agent
+ * @flow:	flow control; its own lock is taken inside @lock
+ * @seq:	protects @view
+ * @view:	read for each packet without @lock
  */
 struct shca_ib_link {
 	struct shca_dev *dev;
@@ -107,13 +104,13 @@ struct shca_ib_link {
 	struct shca_ib_view view;
 };
 
-/* The port of an InfiniBand device, or NULL, as always without CONFIG_SOFTHCA_IB. */
+/* The port of an InfiniBand device, or NULL */
 static inline struct shca_ib_link *shca_ib_of(const struct shca_dev *dev)
 {
 	return IS_ENABLED(CONFIG_SOFTHCA_IB) ? dev->ib : NULL;
 }
 
-/* Copy the view; bottom halves off, or any context but interrupts. */
+/* Context: any but hard interrupts; the write side disables bottom halves. */
 static inline void shca_ib_look(const struct shca_ib_link *link,
 				struct shca_ib_view *view)
 {
@@ -125,13 +122,11 @@ static inline void shca_ib_look(const struct shca_ib_link *link,
 	} while (read_seqcount_retry(&link->seq, seq));
 }
 
-/* Is a LID the port's? */
 static inline bool shca_ib_is_own(const struct shca_ib_view *view, u16 lid)
 {
 	return view->lid && lid >> view->lmc == view->lid >> view->lmc;
 }
 
-/* Is a LID that of a multicast group? */
 static inline bool shca_ib_is_mlid(u16 lid)
 {
 	return lid >= SHCA_IB_LID_MCAST && lid != SHCA_IB_LID_PERMISSIVE;
@@ -140,7 +135,7 @@ static inline bool shca_ib_is_mlid(u16 lid)
 /**
  * shca_ib_init_dev() - make the port of an InfiniBand device
  * @dev:	the device
- * @rcv:	receives frames; gives hellos to shca_ib_rcv_hello()
+ * @rcv:	receives frames; passes hellos to shca_ib_rcv_hello()
  *
  * Context: may sleep. Undone by shca_ib_exit_dev().
  * Return: 0 or errno.
@@ -152,15 +147,13 @@ int shca_ib_init_dev(struct shca_dev *dev,
 void shca_ib_exit_dev(struct shca_dev *dev);
 
 /*
- * Begin to send and receive.
- *
- * Context: may sleep. Undone by shca_ib_stop(), before the RDMA core takes the device
- * from its consumers.
+ * Begin to send and receive. Undone by shca_ib_stop(), before the RDMA core takes the device
+ * from its consumers. Context: may sleep.
  */
 void shca_ib_start(struct shca_dev *dev);
 void shca_ib_stop(struct shca_dev *dev);
 
-/* A hello has come from @mac; softirq. */
+/* A hello from @mac was received; softirq. */
 void shca_ib_rcv_hello(struct shca_ib_link *link,
 		       const struct shca_ib_hello *hello, const u8 *mac);
 
@@ -168,9 +161,9 @@ void shca_ib_rcv_hello(struct shca_ib_link *link,
  * shca_ib_process_smp() - give a subnet management packet to the port's agent
  * @dev:	device of the port
  * @in:		the packet, SHCA_IB_MAD_BYTES
- * @out:	the answer, SHCA_IB_MAD_BYTES; valid with SHCA_IB_SMA_REPLY
+ * @out:	the response, SHCA_IB_MAD_BYTES; valid with SHCA_IB_SMA_REPLY
  * @slid:	source of the packet
- * @trusted:	from this machine, so the M_Key does not matter
+ * @trusted:	from this machine: the M_Key is not checked
  *
  * Context: process or softirq.
  * Return: as shca_ib_smp().
@@ -179,36 +172,31 @@ u32 shca_ib_process_smp(struct shca_dev *dev, const void *in, void *out,
 			u16 slid, bool trusted);
 
 /*
- * Take the port's lock, and bring the tallies up to date.
- *
- * Context: process or softirq. Undone by spin_unlock_bh().
+ * Lock the port and update its P_Key and Q_Key violation counters. Undone by
+ * spin_unlock_bh(). Context: process or softirq.
  */
 void shca_ib_lock_tallies(struct shca_ib_link *link);
 
-/* Set the NodeDescription, SHCA_IB_DESC_BYTES; as above. */
+/* Set the NodeDescription, SHCA_IB_DESC_BYTES. Context: process or softirq. */
 void shca_ib_describe(struct shca_dev *dev, const void *desc);
 
-/* Set bits of the CapabilityMask, then clear some; as above. */
+/* Set bits of the CapabilityMask, then clear some. Context: process or softirq. */
 void shca_ib_change_caps(struct shca_dev *dev, u32 set, u32 clear);
 
-/*
- * A packet from the peer was @damaged, or not; softirq.
- *
- * The port is told of an intact one only if it has seen a damaged one.
- */
+/* A packet from the peer was intact, or @damaged; softirq. */
 void shca_ib_arrived(struct shca_ib_link *link, bool damaged);
 
-/* There was no buffer for a packet from the peer; bottom halves off. */
+/* A packet from the peer found no buffer; bottom halves off. */
 void shca_ib_overrun(struct shca_ib_link *link);
 
-/* The peer has told of no credit for too long; bottom halves off. */
+/* The peer has sent no credits for too long; bottom halves off. */
 void shca_ib_watchdog(struct shca_ib_link *link);
 
 /* A packet was refused for its P_Key or Q_Key; softirq. */
 void shca_ib_bad_key(struct shca_ib_link *link, enum shca_ib_trap kind,
 		     const struct shca_ib_bad_key *bad);
 
-/* The netdev may have changed: up, carrier, MTU; any context. */
+/* The netdev's state, carrier or MTU may have changed; any context. */
 void shca_ib_carrier(struct shca_dev *dev);
 
 #endif

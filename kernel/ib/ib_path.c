@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The data path of an InfiniBand link: address vectors with LIDs, routing headers,
- * the CRCs. docs/infiniband.md has the frames. Packets leave by the netdev of the
- * port. Those to a LID of the port itself come back without leaving.
+ * The data path of an InfiniBand link: address vectors with LIDs, routing headers, CRCs
+ * (docs/infiniband.md). Packets leave by the netdev of the port. Those to a LID of the port
+ * itself are looped back.
  */
 #include "ib_path.h"
 
@@ -21,7 +21,7 @@
 #include "ib_batch.h"
 #include "ib_link.h"
 
-/* Packets of a batch, whose credit a peer tells of at once. */
+/* Packets of a batch: a peer reports credit for so many at once. */
 #define SHCA_IB_BATCH_SEGS	(SHCA_IB_NEWS / SHCA_IB_CHARGE)
 static_assert(SHCA_IB_BATCH_SEGS <= SHCA_BATCH_SEGS);
 static_assert(DIV_ROUND_UP(SHCA_IB_LOWER_MAX + SHCA_HDR_MAX + 4096 +
@@ -82,12 +82,12 @@ static const char *shca_ib_av_init(struct shca_dev *dev,
 	av->ib.dlid = rdma_ah_get_dlid(attr);
 	av->ib.path_bits = rdma_ah_get_path_bits(attr);
 	av->ib.has_grh = rdma_ah_get_ah_flags(attr) & IB_AH_GRH;
-	/* IBTA 10.2.2.2: a multicast packet has one always. */
+	/* IBTA 10.2.2.2: a multicast packet always has one. */
 	if (!av->ib.has_grh && shca_ib_is_mlid(av->ib.dlid))
 		return "the path to a multicast LID has no GRH";
 	if (!av->ib.has_grh)
 		return NULL;
-	/* (a manager may set or clear it at any time after this, too) */
+	/* A subnet manager may change it at any time. */
 	if (grh->sgid_index >= SHCA_IB_GUIDS || !data_race(dev->ib->sma.guids[grh->sgid_index]))
 		return "the GID of the path has no GUID";
 	av->ib.tclass = grh->traffic_class;
@@ -98,7 +98,7 @@ static const char *shca_ib_av_init(struct shca_dev *dev,
 	return NULL;
 }
 
-/* The LID of the port by which packets to @av leave. */
+/* The source LID of packets to @av */
 static u16 shca_ib_slid(const struct shca_ib_view *view,
 			const struct shca_av *av)
 {
@@ -109,13 +109,13 @@ static void shca_ib_sgid(const struct shca_ib_link *link, const struct shca_av *
 			 const struct shca_ib_view *view, u8 *gid)
 {
 	put_be64(gid, view->gid_prefix);
-	/* A manager may change it meanwhile: the packet is lost, as if with the LID of before. */
+	/* A subnet manager may change it: the packet is lost, as with an old LID. */
 	put_be64(gid + 8, data_race(link->sma.guids[av->ib.sgid_index]));
 }
 
 /* ---- transmission ----------------------------------------------------------- */
 
-/* Subnet management is for QP0 of a port, and QP0 sends nothing else. */
+/* Subnet management packets go to QP0, and nothing else does. */
 static bool shca_ib_is_smp(const u8 *bth)
 {
 	return !shca_bth_dqpn(bth);
@@ -131,7 +131,7 @@ static void shca_ib_fill(const struct shca_av *av,
 	lower->vl = smp ? SHCA_IB_VL_MGMT : view->lane[av->sl];
 	lower->sl = av->sl;
 	lower->dlid = av->ib.dlid;
-	/* A port without a LID, and a directed route from end to end. */
+	/* The port has no LID, or the route is directed from end to end. */
 	if (!view->lid || av->ib.dlid == SHCA_IB_LID_PERMISSIVE)
 		lower->slid = SHCA_IB_LID_PERMISSIVE;
 	else
@@ -148,8 +148,8 @@ static void shca_ib_fill(const struct shca_av *av,
 }
 
 /*
- * The LID of the port may change before the packet leaves. Then the ICRC is wrong, and
- * the packet is lost, as are others with the old LID.
+ * The port's LID may change before the packet leaves. Then the ICRC is wrong, and the packet
+ * is lost, as are others with the old LID.
  */
 static __le32 shca_ib_icrc(const struct shca_av *av, struct shca_seed *seed,
 			   unsigned int seg, const u8 *bth, u32 len)
@@ -183,16 +183,13 @@ static unsigned int shca_ib_max_batch(struct shca_dev *dev,
 	size -= min_t(u32, size, MAX_HEADER + SHCA_IB_SHIM_BYTES +
 				 SHCA_IB_LOWER_MAX);
 	*bytes = min(size, *bytes);
-	/*
-	 * A batch has room once a peer tells of what has arrived. For a larger one the lane,
-	 * and others of its priority behind it, would wait until the peer tells again.
-	 */
+	/* A larger batch, and its lane, would wait for the peer's next report. */
 	return min_t(u32, READ_ONCE(ndev->gso_max_segs), SHCA_IB_BATCH_SEGS);
 }
 
 /*
- * QP0 sends as soon as there is a link, and only it sends to a QP0, or to whoever is
- * there. All else waits for the subnet manager.
+ * QP0 sends as soon as the link is up. Only QP0 sends to a QP0 or to the permissive LID.
+ * Other QPs wait for the subnet manager.
  */
 static bool shca_ib_may_send(const struct shca_ib_view *view,
 			     const struct shca_av *av, const struct sk_buff *skb,
@@ -206,17 +203,14 @@ static bool shca_ib_may_send(const struct shca_ib_view *view,
 		return view->state == SHCA_IB_STATE_ACTIVE &&
 		       dlid != SHCA_IB_LID_PERMISSIVE &&
 		       view->lane[av->sl] != SHCA_IB_NO_LANE;
-	/* The DETH ends with the number of the sending QP. (They leave one by one.) */
+	/* The DETH ends with the number of the sending QP. No batches here. */
 	return shca_opcode_info(bth[0])->flags & SHCA_OPF_DETH &&
 	       !shca_ib_is_mlid(dlid) &&
 	       skb_headlen(skb) >= SHCA_BTH_BYTES + SHCA_DETH_BYTES &&
 	       !get_be24(bth + SHCA_BTH_BYTES + SHCA_DETH_BYTES - 3);
 }
 
-/*
- * All headers, and the VCRC of a packet that leaves alone; the Ethernet header comes from
- * the netdev. @skb: from the BTH on
- */
+/* Add all headers but Ethernet's, and the VCRC of a single packet. @skb: from the BTH on */
 static void shca_ib_push(const struct shca_ib_link *link,
 			 const struct shca_ib_lower *lower, struct sk_buff *skb,
 			 unsigned int segs, u32 seg_len)
@@ -245,8 +239,8 @@ static void shca_ib_push(const struct shca_ib_link *link,
 }
 
 /*
- * To the port itself: no capture sees it, as none would on a cable. A netdev that is
- * down takes none.
+ * No capture sees the packet, as none would on a cable. netif_rx() checks that the netdev is
+ * up.
  */
 static int shca_ib_loop(struct sk_buff *skb)
 {
@@ -266,12 +260,12 @@ static int shca_ib_loop(struct sk_buff *skb)
 int shca_ib_leave(struct shca_dev *dev, const struct shca_ib_view *view,
 		  struct sk_buff *skb, unsigned int segs)
 {
-	/* (of a batch, the shim is that of the first packet, the longest one) */
+	/* of a batch, the shim is that of the first packet, the longest one */
 	u32 len = SHCA_IB_SHIM_BYTES + shca_ib_shim_len(skb_network_header(skb));
 	struct net_device *ndev = skb->dev;
 	int err;
 
-	/* The MTU has shrunk: a lost packet, as on any link. */
+	/* The MTU has shrunk: lost, as on any link. */
 	if (len > READ_ONCE(ndev->mtu) ||
 	    dev_hard_header(skb, ndev, SHCA_IB_ETHERTYPE, view->peer_mac, NULL,
 			    skb->len) < 0) {
@@ -282,14 +276,14 @@ int shca_ib_leave(struct shca_dev *dev, const struct shca_ib_view *view,
 	err = dev_queue_xmit(skb);
 	if (likely(!net_xmit_eval(err)))
 		return 0;
-	/* A full queue drains. A link that is down is loss. */
+	/* A full queue drains; a link without carrier is loss. */
 	if (err == NET_XMIT_DROP && netif_carrier_ok(ndev))
 		return -EBUSY;
 	shca_count_n(dev, TX_DROP, segs);
 	return err;
 }
 
-/* QPs of the port that are attached to the group get a packet to it, too. */
+/* QPs of this port that are attached to the group get its packets, too. */
 static void shca_ib_loop_group(struct shca_dev *dev, const struct sk_buff *skb)
 {
 	struct sk_buff *copy;
@@ -305,7 +299,7 @@ static int shca_ib_xmit(struct shca_dev *dev, const struct shca_av *av,
 			struct shca_route *route, struct sk_buff *skb,
 			unsigned int segs, u32 seg_len)
 {
-	/* A batch of one has no room for a VCRC: its bytes are in pages. */
+	/* A batch of one has its bytes in pages, without room for a VCRC. */
 	bool batch = skb_is_nonlinear(skb) || segs > 1;
 	u32 len = segs > 1 ? seg_len : skb->len, all = skb->len;
 	struct shca_ib_load load;
@@ -322,7 +316,7 @@ static int shca_ib_xmit(struct shca_dev *dev, const struct shca_av *av,
 		kfree_skb(skb);
 		return -ENETUNREACH;
 	}
-	/* It is one of tx.c, or a copy of one. */
+	/* Packets of tx.c have room; copies of them may not. */
 	if (unlikely(!batch && skb_tailroom(skb) < SHCA_IB_VCRC_BYTES)) {
 		shca_count_n(dev, TX_NO_MEM, 1);
 		kfree_skb(skb);
@@ -342,17 +336,14 @@ static int shca_ib_xmit(struct shca_dev *dev, const struct shca_av *av,
 	return shca_ib_flow_xmit(dev->ib, &view, skb, &load);
 }
 
-/*
- * The queue of the lane. Queues below it are not looked at: one that stays full for long
- * is loss.
- */
+/* The lane's queue only: a queue below that stays full for long is loss. */
 static bool shca_ib_holds(struct shca_dev *dev, const struct shca_route *route,
 			  u64 *left)
 {
 	return shca_ib_flow_holds(dev->ib, route->lane, left);
 }
 
-/* No congestion control: an InfiniBand link has credits for that. */
+/* Credits take the place of congestion control. */
 static bool shca_ib_ecn(struct shca_av *av, bool capable)
 {
 	return false;
@@ -362,7 +353,7 @@ static void shca_ib_mark(struct shca_av *av)
 {
 }
 
-/* Memory of QPs on this machine is reached by packets only. */
+/* No direct path: only packets reach QPs of this machine. */
 static bool shca_ib_local(struct shca_dev *dev, const struct shca_av *av,
 			  struct shca_route *route)
 {
@@ -376,7 +367,7 @@ static bool shca_ib_mirrors(const struct shca_av *av, const struct shca_av *peer
 
 /* ---- reception -------------------------------------------------------------- */
 
-/* The routing headers of a received packet, which ib/ib_rx.c has checked. */
+/* Routing headers of a received packet, checked by ib/ib_rx.c */
 static const u8 *shca_ib_lrh(const struct sk_buff *skb)
 {
 	return skb_network_header(skb);
@@ -387,10 +378,7 @@ static bool shca_ib_has_grh(const struct sk_buff *skb)
 	return skb_network_offset(skb) == -SHCA_IB_LOWER_MAX;
 }
 
-/*
- * Did the packet come by the link of this port? Several ports of a network namespace
- * share their QP numbers, so a packet may name a QP of another one.
- */
+/* Several ports of a network namespace share QP numbers: did the packet come by this one? */
 static bool shca_ib_came_by(const struct shca_ib_link *link,
 			    const struct shca_ib_view *view,
 			    const struct sk_buff *skb)
@@ -406,8 +394,8 @@ static bool shca_ib_came_by(const struct shca_ib_link *link,
 }
 
 /*
- * IBTA 9.6.1.5: both LIDs are those of the connection; so are GIDs, if it has them.
- * The first vector of a QP may be half written: it may have no link yet.
+ * IBTA 9.6.1.5: both LIDs, and GIDs if there are any, are those of the connection. The first
+ * vector of a QP may be half written, without a link yet.
  */
 static bool shca_ib_check(const struct shca_dev *dev, const struct shca_av *av,
 			  const struct sk_buff *skb)
@@ -457,7 +445,7 @@ static void shca_ib_path_of(const struct sk_buff *skb,
 		.slid = get_be16(lrh + 6),
 		.dlid = dlid,
 		.sl = lrh[1] >> 4,
-		/* The lowest bits, as ConnectX has them; the LMC tells how many. */
+		/* The lowest bits, as on ConnectX; the LMC says how many count. */
 		.dlid_path_bits = dlid < SHCA_IB_LID_MCAST ? dlid & 0x7f : 0,
 		.grh_present = shca_ib_has_grh(skb),
 	};
@@ -471,10 +459,7 @@ static void shca_ib_mgid(const struct sk_buff *skb, struct in6_addr *mgid)
 		       sizeof(*mgid));
 }
 
-/*
- * An InfiniBand packet has no ports. GIDs are IPv6 addresses; without a GRH, nothing is
- * left to tell flows by.
- */
+/* Flows have no ports. GIDs serve as IPv6 addresses; without a GRH, all is one flow. */
 static void shca_ib_flow_of(const struct sk_buff *skb, struct shca_rss_flow *flow)
 {
 	const u8 *lrh = shca_ib_lrh(skb);
@@ -513,7 +498,7 @@ static u32 shca_ib_seed_rx(struct shca_rx_skb *rx, unsigned int seg, u32 len)
 static void shca_ib_bad_key_of(const struct shca_dev *dev,
 			       const struct shca_pkt *pkt, bool is_qkey)
 {
-	/* There is no direct path here: it came as a packet. */
+	/* Without a direct path, it came as a packet. */
 	const struct shca_rx_skb *in = pkt->data;
 	const struct shca_ib_bad_key bad = {
 		.key = is_qkey ? pkt->deth.qkey : pkt->pkey,
@@ -531,7 +516,7 @@ static void shca_ib_bad_key_of(const struct shca_dev *dev,
 			&bad);
 }
 
-/* Without a GRH, the bytes are undefined (IBTA 11.4.1.2); zeros tell nothing. */
+/* Without a GRH, the bytes are undefined (IBTA 11.4.1.2); zeros leak nothing. */
 static void shca_ib_grh(const struct sk_buff *skb, u32 off, u32 len, u8 *grh)
 {
 	u8 pkt[SHCA_IB_LOWER_MAX];
@@ -545,7 +530,7 @@ static void shca_ib_grh(const struct sk_buff *skb, u32 off, u32 len, u8 *grh)
 	memcpy(grh, pkt + SHCA_IB_LRH_BYTES, SHCA_IB_GRH_BYTES);
 }
 
-/* In the buffer of its lane; what came from the port itself had no credit. */
+/* Charge the packet to its lane's buffer, or free it. Looped packets had no credit. */
 static bool shca_ib_keep(struct shca_dev *dev, const struct sk_buff *skb,
 			 bool keeps)
 {

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/*
- * The port of an InfiniBand device: its attributes for the RDMA core. Its state is
- * that of the link (ib/ib_link.h).
- */
+/* Attributes of an InfiniBand port for the RDMA core. ib/ib_link.h has its state. */
 #include "ib_port.h"
 
 #include <rdma/ib_mad.h>
@@ -17,10 +14,10 @@ static_assert(IB_DEVICE_NODE_DESC_MAX == SHCA_IB_DESC_BYTES);
 
 /* Entry 0 is the port's own GUID. */
 #define SHCA_IB_GIDS	SHCA_IB_GUIDS
-/* Speed and width are not those of the netdev: 10 Gbit/s, as OpenSM's groups want. */
+/* Not of the netdev: OpenSM's groups need 10 Gbit/s. */
 #define SHCA_IB_SPEED	IB_SPEED_SDR
 #define SHCA_IB_WIDTH	IB_WIDTH_4X
-#define SHCA_IB_RATE	100	/* the product of both, in 100 Mbit/s */
+#define SHCA_IB_RATE	100	/* product of both, in 100 Mbit/s */
 
 void shca_ib_limit_device(struct ib_device_attr *attr)
 {
@@ -49,7 +46,10 @@ int shca_ib_query_gid(struct ib_device *ibdev, u32 port, int index,
 
 	if (index < 0 || index >= SHCA_IB_GIDS)
 		return -EINVAL;
-	/* The prefix also where there is no GUID: the core takes the subnet's from the last one. */
+	/*
+	 * The prefix even without a GUID: the RDMA core takes the subnet's prefix from the
+	 * last entry.
+	 */
 	spin_lock_bh(&link->lock);
 	gid->global.subnet_prefix = cpu_to_be64(link->sma.gid_prefix);
 	gid->global.interface_id = cpu_to_be64(link->sma.guids[index]);
@@ -57,7 +57,7 @@ int shca_ib_query_gid(struct ib_device *ibdev, u32 port, int index,
 	return 0;
 }
 
-/* What the manager has set, and both ends can. */
+/* The minimum of the manager's setting and of what both ends support */
 static enum ib_mtu shca_ib_active_mtu(const struct shca_ib_link *link)
 {
 	u8 mtu = min(link->sma.mtu_cap, link->sma.neighbor_mtu);
@@ -113,7 +113,7 @@ int shca_ib_modify_device(struct ib_device *ibdev, int mask,
 	return 0;
 }
 
-/* Consumers say what they serve: a subnet manager (/dev/infiniband/issm), the CM, SRP. */
+/* Consumers report their services: a subnet manager (/dev/infiniband/issm), the CM, SRP. */
 #define SHCA_IB_CAPS	(IB_PORT_SM | IB_PORT_CM_SUP | IB_PORT_SNMP_TUNNEL_SUP | \
 			 IB_PORT_DEVICE_MGMT_SUP | IB_PORT_VENDOR_CLASS_SUP)
 
@@ -137,7 +137,7 @@ int shca_ib_process_mad(struct ib_device *ibdev, int flags, u32 port,
 
 	if (in->mad_hdr.mgmt_class != IB_MGMT_CLASS_SUBN_LID_ROUTED &&
 	    in->mad_hdr.mgmt_class != IB_MGMT_CLASS_SUBN_DIRECTED_ROUTE)
-		/* Others of the subnet may read the counters, too. */
+		/* From other ports of the subnet, too (no @wc) */
 		return shca_process_mad(ibdev, flags, port, NULL, grh, in, out,
 					out_size, out_pkey_index);
 	what = shca_ib_process_smp(to_shca_dev(ibdev), in, out,

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The port of an InfiniBand device, as the RDMA core sees it. */
+/* The port of an InfiniBand device: attributes for the RDMA core. */
 #ifndef SHCA_IB_PORT_H
 #define SHCA_IB_PORT_H
 
 #include <rdma/ib_verbs.h>
 
-/* Take out of @attr what a device with this port has not. */
+/* Fill in device attributes of InfiniBand. */
 void shca_ib_limit_device(struct ib_device_attr *attr);
 
 /* operations in struct ib_device_ops */

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Flow control of an InfiniBand link. A packet that has credit leaves at once. Others wait
- * in the queue of their lane, and leave in the order of VL arbitration when the peer
- * says that there is room. The counters are the core's (ib/core/ib_credit.c).
+ * Flow control of an InfiniBand link. A packet that has credit leaves at once. Others wait in
+ * the queue of their lane, and leave in the order of VL arbitration when the peer reports
+ * room. ib/core/ib_credit.c has the counters.
  *
- * While any waits, all packets pass the queues. So a packet does not overtake those of its
- * lane, and weights hold. One lock protects the counters. Each skb, which may be a batch, takes
- * it once where it leaves and once where it arrives.
+ * While any packet waits, all packets pass the queues, so none overtakes those of its lane,
+ * and weights apply. One lock protects the counters. Each skb, which may be a batch, takes it
+ * once on transmission and once on reception.
  *
- * Memory: a queue has SHCA_IB_QUEUE skbs at most. Then its senders wait, as for a
- * full queue of a network device (wire/tx.h), and their requests stay in their rings.
+ * A queue has SHCA_IB_QUEUE skbs at most. Then its senders wait, as for a full queue of a
+ * network device (wire/tx.h), and their requests stay in their rings.
  *
- * A peer that gives no credit for long ends the wait (HOQLife). The packets of that lane
- * are lost, and their QPs repeat them until they give up.
+ * If a peer gives no credit for HOQLife, the packets of that lane are dropped, and their QPs
+ * send them again until they give up.
  */
 #include "ib_queues.h"
 
@@ -27,40 +27,38 @@
 #include "ib_link.h"
 #include "ib_path.h"
 
-/* A frame of credits leaves so often, besides all others: while packets wait, and else. */
+/* Interval of credit frames, besides those with a cause: while packets wait, and otherwise */
 #define SHCA_IB_TELL		msecs_to_jiffies(4)
 #define SHCA_IB_TELL_IDLE	msecs_to_jiffies(100)
-/* A sender that waits asks when it has heard nothing for so long. */
+/* Delay before a sender that waits asks for credits */
 #define SHCA_IB_ASK_NS		(500 * NSEC_PER_USEC)
 /*
- * A period of a sender, and the time in which its last packets arrive. Where the machine is so
- * slow that some come later, it gets longer: to six periods, of the eight that are told apart.
+ * Length of a sender's period, and the time until its last packets have arrived. The latter
+ * grows where the machine is so slow that some come later: up to six of the eight past
+ * periods that a receiver distinguishes.
  */
 #define SHCA_IB_PERIOD		msecs_to_jiffies(40)
 #define SHCA_IB_RECONCILE		(msecs_to_jiffies(20) + 1)
 #define SHCA_IB_SETTLE_MOST	(6 * SHCA_IB_PERIOD)
 /*
- * A peer whose hellos come, and no frame of credits in so long, has a defect: a frame leaves
- * every 100 ms.  (The watchdog of IBTA 7.9 waits for 400,000 symbols, six periods of its credits.)
+ * A peer that sends hellos, but no frame of credits for so long, has a defect: a frame is due
+ * every 100 ms. (The watchdog of IBTA 7.9 waits for 400,000 symbols, six periods of its
+ * credits.)
  */
 #define SHCA_IB_WATCHDOG_NS	(2 * NSEC_PER_SEC)
-/* skbs that one CPU takes from the queues before other softirqs have their turn. */
+/* Budget: skbs that one CPU takes from the queues before other softirqs run */
 #define SHCA_IB_DRAIN		64
-/* The first packet of a lane waits so long, if HOQLife is 0: 4.096 us * 2^20, 4 s. */
+/* HOQLife 0: the first packet of a lane waits for 4.096 us * 2^20, 4 s. */
 #define SHCA_IB_HOQ_DEFAULT	20
-/* From here on, HOQLife is infinite. */
+/* HOQLife from here on is infinite. */
 #define SHCA_IB_HOQ_INFINITE	20
 
-/*
- * State of an skb while it waits. It leaves on the CPU that it came from: on another one,
- * it could overtake those before it, which lie in queues of that CPU.
- */
+/* An skb leaves on the CPU that it came from. On another one it could overtake earlier ones. */
 struct shca_ib_wait {
 	struct shca_ib_load load;
 	int cpu;
 };
 
-/* Credit that it takes. */
 static u32 shca_ib_charge(const struct shca_ib_load *load)
 {
 	return load->segs * SHCA_IB_CHARGE;
@@ -74,7 +72,7 @@ static struct shca_ib_wait *shca_ib_wait(const struct sk_buff *skb)
 
 /* ---- frames of credits ------------------------------------------------------ */
 
-/* The lock is held: packets of the peer's last period are there, or are lost. */
+/* If the last packets of the peer's last period have had their time, missing ones are lost. */
 static void shca_ib_reconcile(struct shca_ib_flow *flow)
 {
 	lockdep_assert_held(&flow->lock);
@@ -82,11 +80,11 @@ static void shca_ib_reconcile(struct shca_ib_flow *flow)
 	    time_before(jiffies, flow->turning + flow->drain))
 		return;
 	shca_ib_credits_reconcile(&flow->credits);
-	/* (it is doubled as soon as this is too short) */
+	/* doubled as soon as it is too short */
 	flow->drain -= (flow->drain - SHCA_IB_RECONCILE) / 8;
 }
 
-/* The lock is held. Return: does the peer have to be asked? Not more often than it helps. */
+/* Return: does the peer have to be asked, and not too often? */
 static bool shca_ib_may_ask(const struct shca_ib_flow *flow)
 {
 	lockdep_assert_held(&flow->lock);
@@ -94,7 +92,6 @@ static bool shca_ib_may_ask(const struct shca_ib_flow *flow)
 	       ktime_get_ns() - max(flow->asked, flow->heard) >= SHCA_IB_ASK_NS;
 }
 
-/* The lock is held. */
 static void shca_ib_fill_frame(struct shca_ib_flow *flow,
 			       struct shca_ib_credit_frame *frame)
 {
@@ -106,17 +103,14 @@ static void shca_ib_fill_frame(struct shca_ib_flow *flow,
 		flow->turned = jiffies;
 	}
 	shca_ib_credits_tell(credits, frame);
-	/* (not in each frame: two ends that wait would answer each other without an end) */
+	/* Not in each frame: two ends that wait would answer each other endlessly. */
 	if (shca_ib_may_ask(flow)) {
 		frame->ask = true;
 		flow->asked = ktime_get_ns();
 	}
 }
 
-/*
- * One that is lost, or for which there is no memory, comes again. Context: softirq or
- * bottom halves off.
- */
+/* A lost frame of credits is repeated. Context: softirq or bottom halves off. */
 static void shca_ib_flow_tell(struct shca_ib_link *link)
 {
 	u32 room = SHCA_IB_SHIM_BYTES + SHCA_IB_CREDIT_BYTES;
@@ -158,7 +152,7 @@ static void shca_ib_flow_tell(struct shca_ib_link *link)
 
 /* ---- queues ----------------------------------------------------------------- */
 
-/* The lock is held. Return: the period that packets leave in, which they bear. */
+/* Return: the period of the packets, which they carry. */
 static u8 shca_ib_take(struct shca_ib_flow *flow, struct sk_buff *skb,
 		       const struct shca_ib_load *load)
 {
@@ -166,7 +160,7 @@ static u8 shca_ib_take(struct shca_ib_flow *flow, struct sk_buff *skb,
 
 	lockdep_assert_held(&flow->lock);
 	shca_ib_credits_take(&flow->credits, load->lane, shca_ib_charge(load));
-	/* (the VCRC does not cover it; the headers are linear, and nobody else's) */
+	/* The VCRC does not cover it; the headers are linear and not shared. */
 	shca_ib_shim_set_period(skb_network_header(skb), period);
 	return period;
 }
@@ -178,7 +172,7 @@ static void shca_ib_flow_wake(struct shca_ib_flow *flow, unsigned long delay)
 	mod_delayed_work(link->wq, &flow->work, delay);
 }
 
-/* The lock is held. Return: false: there is no room for it. */
+/* Return: false: no room. */
 static bool shca_ib_enqueue(struct shca_ib_flow *flow, struct sk_buff *skb,
 			    const struct shca_ib_load *load)
 {
@@ -186,7 +180,7 @@ static bool shca_ib_enqueue(struct shca_ib_flow *flow, struct sk_buff *skb,
 	u64 now = ktime_get_ns();
 
 	lockdep_assert_held(&flow->lock);
-	/* (the link went down a moment ago: then there is no credit either) */
+	/* If the link went down just now, there is no credit either. */
 	if (!flow->credits.on || skb_queue_len(&queue->skbs) >= SHCA_IB_QUEUE ||
 	    queue->blocks + load->blocks > SHCA_IB_QUEUE_BLOCKS)
 		return false;
@@ -206,7 +200,7 @@ static bool shca_ib_enqueue(struct shca_ib_flow *flow, struct sk_buff *skb,
 	return true;
 }
 
-/* The lock is held. The time until now was waiting; what goes on waiting begins anew. */
+/* Count the time until now as waiting. */
 static void shca_ib_account_wait(struct shca_ib_flow *flow, u64 now)
 {
 	lockdep_assert_held(&flow->lock);
@@ -215,11 +209,11 @@ static void shca_ib_account_wait(struct shca_ib_flow *flow, u64 now)
 }
 
 /*
- * The lock is held. A lane is chosen by its own credit, not by the room of the window, which
- * all share. Otherwise the single packets of two lanes could keep it too full for the batch
- * of a third one for ever. A batch that was made for a larger window has no turn.
+ * Return: the lane whose turn it is in @arb, which advances; or SHCA_IB_NO_LANE.
  *
- * Return: the lane that has its turn by @arb, which moves on; or SHCA_IB_NO_LANE.
+ * A lane is chosen by its own credit, not by the room of the window, which all share.
+ * Otherwise single packets of two lanes could fill it forever, and a batch of a third one
+ * would starve. A batch that was made for a larger window has no turn.
  */
 static u8 shca_ib_choose(struct shca_ib_flow *flow, struct shca_ib_arb *arb)
 {
@@ -242,7 +236,7 @@ static u8 shca_ib_choose(struct shca_ib_flow *flow, struct shca_ib_arb *arb)
 	return shca_ib_arb_next(arb, &flow->lanes, blocks, packet);
 }
 
-/* The lock is held. Return: does an skb have to leave on another CPU? It is told then. */
+/* Return: was the skb left to another CPU, from which it must leave? */
 static bool shca_ib_hand_over(struct shca_ib_flow *flow, struct sk_buff *skb)
 {
 	int cpu = shca_ib_wait(skb)->cpu;
@@ -256,11 +250,10 @@ static bool shca_ib_hand_over(struct shca_ib_flow *flow, struct sk_buff *skb)
 }
 
 /*
- * The lock is held. A turn is taken when its skb leaves: once the window has room for it, and
- * on its own CPU, to which it is left. Until then a lane of higher priority may come and have
- * its turn first.
+ * Return: the skb whose turn it is, accounted for; or NULL.
  *
- * Return: the skb that has its turn, accounted for; or NULL.
+ * The turn is taken only when the skb leaves: when the window has room for it, and on its own
+ * CPU. Until then a lane of higher priority may take its turn first.
  */
 static struct sk_buff *shca_ib_dequeue(struct shca_ib_flow *flow)
 {
@@ -294,11 +287,10 @@ static struct sk_buff *shca_ib_dequeue(struct shca_ib_flow *flow)
 }
 
 /*
- * Whatever has credit leaves. The peer is asked for more if others wait. Bottom halves off.
+ * Transmit all that has credit, and ask the peer for more if others wait. Bottom halves off.
  *
- * Nothing is left behind: credit comes, skbs join, and @draining ends, all under the
- * lock. So either the one that drains sees what is new, or it has ended, and the one
- * that brought this drains itself.
+ * Credit comes, skbs join, and @draining ends, all under the lock. So either the draining CPU
+ * sees the change, or it has ended, and the CPU that made the change drains.
  */
 static void shca_ib_drain(struct shca_ib_link *link)
 {
@@ -319,7 +311,7 @@ static void shca_ib_drain(struct shca_ib_link *link)
 		spin_unlock(&flow->lock);
 		budget--;
 		segs = shca_ib_wait(skb)->load.segs;
-		/* It has been counted as sent: what the device refuses now is lost. */
+		/* Counted as sent: it is lost if the device refuses it now. */
 		if (shca_ib_leave(link->dev, &view, skb, segs) == -EBUSY)
 			shca_count_n(link->dev, TX_DROP, segs);
 		spin_lock(&flow->lock);
@@ -338,7 +330,7 @@ SHCA_BH_HANDLER(shca_ib_flow_continue)
 	shca_ib_drain(container_of(bh, struct shca_ib_turn, bh)->link);
 }
 
-/* The lock is held. Return: packets that were lost. */
+/* Return: number of packets that were dropped. */
 static u32 shca_ib_discard(struct shca_ib_flow *flow, u32 lane)
 {
 	struct shca_ib_queue *queue = &flow->queue[lane];
@@ -355,12 +347,12 @@ static u32 shca_ib_discard(struct shca_ib_flow *flow, u32 lane)
 	return nr;
 }
 
-/* What the device refuses has not left, if that goes on. */
+/* The device refused packets: give their credit back. */
 static void shca_ib_refused(struct shca_ib_flow *flow,
 			    const struct shca_ib_load *load, u8 period)
 {
 	spin_lock(&flow->lock);
-	/* (else the peer finds out that it is lost) */
+	/* In a later period, the peer detects the loss. */
 	if (flow->credits.period == period)
 		shca_ib_credits_back(&flow->credits, load->lane,
 				     shca_ib_charge(load));
@@ -419,7 +411,7 @@ void shca_ib_flow_arrived(struct shca_ib_link *link, u8 lane, u8 period,
 	bool pending;
 
 	spin_lock(&flow->lock);
-	/* (one that comes late: others may) */
+	/* Later ones may follow: wait longer. */
 	if (unlikely(!shca_ib_credits_arrived(&flow->credits, period, lane,
 					      segs * SHCA_IB_CHARGE)))
 		flow->drain = min_t(unsigned long, 2 * flow->drain,
@@ -468,7 +460,7 @@ void shca_ib_flow_hear(struct shca_ib_link *link,
 
 	spin_lock(&flow->lock);
 	if (flow->credits.on) {
-		/* The peer waits for the first one. */
+		/* The peer waits for the first frame. */
 		tell = !flow->credits.heard || frame->init || frame->ask;
 		shca_ib_reconcile(flow);
 		turning = shca_ib_credits_turning(&flow->credits);
@@ -492,7 +484,7 @@ void shca_ib_flow_hear(struct shca_ib_link *link,
 
 static u64 shca_ib_hoq_ns(const struct shca_ib_link *link)
 {
-	/* (a manager may set another one meanwhile) */
+	/* A subnet manager may change it concurrently. */
 	u8 life = data_race(link->sma.hoq_life);
 
 	if (life >= SHCA_IB_HOQ_INFINITE)
@@ -520,7 +512,7 @@ static void shca_ib_flow_work(struct work_struct *work)
 	shca_count_n(link->dev, TX_DROP, lost);
 	silent = flow->credits.on && !flow->silent && now - flow->heard > SHCA_IB_WATCHDOG_NS;
 	flow->silent |= silent;
-	/* (a peer that says that it has credits, and tells of none, is not waited for) */
+	/* A peer that announced credits and sends none is not waited for. */
 	begins = !flow->credits.heard && !flow->silent;
 	flow->hurries = flow->waits || begins;
 	if (flow->credits.on)
@@ -528,7 +520,7 @@ static void shca_ib_flow_work(struct work_struct *work)
 							SHCA_IB_TELL_IDLE);
 	spin_unlock(&flow->lock);
 	shca_ib_flow_tell(link);
-	/* (the port's lock is taken before this one) */
+	/* Without flow->lock, which nests in the port's lock. */
 	if (silent)
 		shca_ib_watchdog(link);
 	/* Another lane has its turn now. */
@@ -601,7 +593,7 @@ void shca_ib_flow_reset(struct shca_ib_link *link, bool on)
 	flow->heard = ktime_get_ns();
 	flow->silent = false;
 	flow->hurries = on;
-	/* (a work that is under way finds that nothing is on) */
+	/* When off, the work finds that out. */
 	if (on)
 		shca_ib_flow_wake(flow, 0);
 	spin_unlock(&flow->lock);

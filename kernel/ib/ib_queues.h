@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Lanes of an InfiniBand link: packets that wait for credit, and frames of credits. */
+/* Lanes of an InfiniBand link: packets that wait for credits, and frames of credits. */
 #ifndef SHCA_LINK_IB_LANES_H
 #define SHCA_LINK_IB_LANES_H
 
@@ -16,16 +16,16 @@ struct shca_ib_link;
 struct shca_ib_sma;
 struct shca_ib_view;
 
-/* What a lane's queue takes; beyond either, a sender waits for room. */
+/* Capacity of a lane's queue; when either is reached, senders wait for room. */
 #define SHCA_IB_QUEUE		64
 #define SHCA_IB_QUEUE_BLOCKS	16384
 
 /**
- * struct shca_ib_load - packets of one skb, as lanes count them
+ * struct shca_ib_load - size of the packets of one skb, for lanes
  * @lane:	data lane
  * @segs:	packets, each of which takes SHCA_IB_CHARGE of credit
- * @blocks:	of all of them, as arbitration counts them
- * @packet:	blocks of the first one, which is the longest
+ * @blocks:	blocks of all packets, for arbitration
+ * @packet:	blocks of the first packet, which is the longest
  */
 struct shca_ib_load {
 	u8 lane;
@@ -35,12 +35,13 @@ struct shca_ib_load {
 };
 
 /**
- * shca_ib_load() - count packets
+ * shca_ib_load() - size of the packets of one skb
  * @load:	result
  * @lane:	data lane that they take
  * @lower:	bytes of each from LRH to BTH
  * @len:	bytes of all from BTH to ICRC
- * @unit:	of each, but the last may be shorter; at least @len for one
+ * @unit:	bytes of each packet from BTH to ICRC, the last may be shorter; at least @len
+ *		for one
  */
 static inline void shca_ib_load(struct shca_ib_load *load, u8 lane, u32 lower,
 				u32 len, u32 unit)
@@ -61,10 +62,10 @@ static inline void shca_ib_load(struct shca_ib_load *load, u8 lane, u32 lower,
 
 /*
  * Skbs of one lane.
- * @skbs:	with all headers but Ethernet's
+ * @skbs:	with all headers except Ethernet
  * @blocks:	of all of them
- * @since:	when the first one became that, ns
- * @left:	skbs that have left it
+ * @since:	when the first one became the first, ns
+ * @left:	skbs that have left the queue
  */
 struct shca_ib_queue {
 	struct sk_buff_head skbs;
@@ -73,12 +74,7 @@ struct shca_ib_queue {
 	u64 left;
 };
 
-/*
- * Goes on with the queues, on its CPU only.
- *
- * One for all CPUs would not do: a work that is running on a CPU is queued there again,
- * whatever CPU is asked for.
- */
+/* Per CPU, because a running work item is queued on its own CPU, whatever CPU is asked for. */
 struct shca_ib_turn {
 	struct shca_bh bh;
 	struct shca_ib_link *link;
@@ -88,19 +84,22 @@ struct shca_ib_turn {
  * Flow control of a port.
  * @work:	sends a frame of credits each time, and ends waits that are too long
  * @turns:	per CPU
- * @lock:	protects all below; not held while a packet leaves
- * @hurries:	@work comes soon
- * @draining:	one CPU empties the queues, others add to them meanwhile. Packets that two
- *		CPUs took in order might leave out of order
+ * @lock:	protects all below; not held while a packet is transmitted
+ * @hurries:	@work is due soon
+ * @draining:	one CPU empties the queues, and others only add to them. Otherwise packets
+ *		that two CPUs dequeue in order could leave out of order
+ * @silent:	no frame of the peer for so long that the subnet manager was notified
  * @waits:	skbs in all queues
- * @turned: @turning:	jiffies when the own period began, when one of the peer was heard of
- * @drain:	jiffies after @turning in which its last packets arrive
- * @asked: @heard:	when a frame asked, when one came, ns; @heard also when the link came up
- * @silent:	none has come for so long that the manager was told
- * @since:	when packets began to wait, ns; if @waits
+ * @turned: @turning:	jiffies when the port's period began, and when the peer's current one
+ *			was reported
+ * @drain:	jiffies after @turning within which the last packets of the period before
+ *		arrive
+ * @asked: @heard:	when a frame last asked, and when one last came, ns; @heard also when
+ *			the link came up
+ * @since:	if @waits: when packets began to wait, ns
  * @waited:	time in which packets waited and none left, ns (PortXmitWait)
  * @credits:	while they are on, @work and @turns may be queued
- * @arb:	whose turn it is among @lanes
+ * @arb:	arbitration among @lanes
  */
 struct shca_ib_flow {
 	struct delayed_work work;
@@ -128,53 +127,49 @@ int shca_ib_flow_init(struct shca_ib_link *link);
 void shca_ib_flow_exit(struct shca_ib_link *link);
 
 /*
- * The link has come up, or gone down.
- * @on:		it has come up, and both ends have credits
- *
- * Packets that wait are lost. Context: the port's lock held.
+ * The link went up (@on: and both ends have credits), or went down. Packets that wait are
+ * lost.
+ * Context: the port's lock held.
  */
 void shca_ib_flow_reset(struct shca_ib_link *link, bool on);
 
-/* Is the peer's window, or what is known of it, too small for batches? Without the lock. */
+/* Is the peer's window, as far as known, too small for batches? Without the lock. */
 static inline bool shca_ib_flow_is_narrow(const struct shca_ib_flow *flow)
 {
-	/* A batch that was made for a window of before waits. */
+	/* A batch that was made for an earlier window waits. */
 	return data_race(flow->credits.on && flow->credits.window < SHCA_IB_WINDOW);
 }
 
-/* A manager has set lanes or weights; the port's lock held. */
+/* Apply lanes and weights of the subnet manager; the port's lock held. */
 void shca_ib_flow_set(struct shca_ib_flow *flow, const struct shca_ib_sma *sma);
 
-/* No work any more, no packets; may sleep. */
+/* Stop the work and drop packets that wait; may sleep. */
 void shca_ib_flow_stop(struct shca_ib_link *link);
 
 /*
- * Packets leave on a data lane, now or later; both ends have credits.
- * @skb:	all but Ethernet's header
- *
+ * Transmit packets on a data lane, now or later; both ends have credits.
+ * @skb:	all except Ethernet's header
  * Context: softirq or bottom halves off.
  * Return: as xmit of struct shca_link_ops.
  */
 int shca_ib_flow_xmit(struct shca_ib_link *link, const struct shca_ib_view *view,
 		      struct sk_buff *skb, const struct shca_ib_load *load);
 
-/* As holds of struct shca_link_ops, for a lane. */
+/* holds() of struct shca_link_ops, for a lane */
 bool shca_ib_flow_holds(struct shca_ib_link *link, u8 lane, u64 *left);
 
-/* @segs packets have arrived on a lane, and have left its buffer; softirq. */
+/* @segs packets have arrived on a lane and left its buffer; softirq. */
 void shca_ib_flow_arrived(struct shca_ib_link *link, u8 lane, u8 period,
 			  u32 segs);
 
 /*
- * A packet that has arrived stays in its buffer.
- *
- * Undone by shca_ib_flow_free(), process context or softirq. Context: softirq.
- * Return: false: the buffer is full.
+ * A received packet stays in its buffer, until shca_ib_flow_free(). Context: softirq; for
+ * shca_ib_flow_free() also process context. Return: false: the buffer is full.
  */
 bool shca_ib_flow_keep(struct shca_ib_link *link, u8 lane);
 void shca_ib_flow_free(struct shca_ib_link *link, u8 lane);
 
-/* A frame of credits has come; softirq. */
+/* A frame of credits was received; softirq. */
 void shca_ib_flow_hear(struct shca_ib_link *link,
 		       const struct shca_ib_credit_frame *frame);
 

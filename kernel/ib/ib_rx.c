@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Receives the frames of InfiniBand links: hellos for the state of the port, packets
- * for its queue pairs. A packet passes the checks of a port here (IBTA 7.3), each with
- * a counter. Those of a queue pair follow in path/rx.c.
+ * Receives the frames of InfiniBand links: hellos for the port's state, packets for its QPs.
+ * A packet passes the checks of a port here (IBTA 7.3), each with a counter, and those of a
+ * QP in path/rx.c.
  */
 #include "ib_rx.h"
 
@@ -65,7 +65,7 @@ static enum shca_counter shca_ib_rcv_credits(struct shca_ib_link *link,
 	if (parse)
 		return shca_ib_counter(parse);
 	shca_ib_look(link, &view);
-	/* (as other frames before the link is up; it comes again) */
+	/* As other frames before the link is up; it is repeated. */
 	if (!view.up)
 		return SHCA_CNT_NR;
 	if (frame.session != view.peer_session)
@@ -74,14 +74,14 @@ static enum shca_counter shca_ib_rcv_credits(struct shca_ib_link *link,
 	return SHCA_CNT_NR;
 }
 
-/* Return: the counter of a packet that the port does not take, or SHCA_CNT_NR. */
+/* Return: the counter of a packet that the port refuses, or SHCA_CNT_NR. */
 static enum shca_counter shca_ib_admit(const struct shca_ib_view *view,
 				       const struct shca_ib_lower *lower,
 				       u32 dqpn)
 {
 	bool multicast = shca_ib_is_mlid(lower->dlid);
 
-	/* IBTA 7.6.9: VL15 is for subnet management, and it for VL15. */
+	/* IBTA 7.6.9: VL15 carries subnet management, and nothing else does. */
 	if ((lower->vl == SHCA_IB_VL_MGMT) != !dqpn ||
 	    (lower->vl >= view->lanes && lower->vl != SHCA_IB_VL_MGMT))
 		return SHCA_CNT_RX_HEADER;
@@ -93,7 +93,7 @@ static enum shca_counter shca_ib_admit(const struct shca_ib_view *view,
 			return SHCA_CNT_RX_PATH;
 		return SHCA_CNT_NR;
 	}
-	/* An armed port receives already: its peer may have become active first. */
+	/* ARMED receives, because the peer may become active first. */
 	if (view->state != SHCA_IB_STATE_ARMED &&
 	    view->state != SHCA_IB_STATE_ACTIVE)
 		return SHCA_CNT_RX_STATE;
@@ -105,7 +105,7 @@ static enum shca_counter shca_ib_admit(const struct shca_ib_view *view,
 	return SHCA_CNT_NR;
 }
 
-/* @len: from LRH to ICRC. A VCRC that is right is cut off. */
+/* @len: from LRH to ICRC. A correct VCRC is cut off. */
 static enum shca_counter shca_ib_check_vcrc(struct shca_ib_link *link,
 					    struct sk_buff *skb, u32 len)
 {
@@ -122,16 +122,16 @@ static enum shca_counter shca_ib_check_vcrc(struct shca_ib_link *link,
 }
 
 /*
- * @skb: the shim and the packet, or a batch; if it is taken, from the BTH to the ICRC.
- * @unit: bytes of a batch's packets from BTH to ICRC, which have no VCRC; or 0
- * @lane: @segs: packets that have arrived, if they had credit; else none
+ * @skb:	the shim and the packet, or a batch; on success, from the BTH to the ICRC
+ * @unit:	bytes of a batch's packets from BTH to ICRC, which have no VCRC; or 0
+ * @lane: @segs: packets that have arrived with credit, if any
  */
 static enum shca_counter shca_ib_rcv_data(struct shca_ib_link *link,
 					  struct sk_buff *skb,
 					  const struct shca_ib_shim *shim,
 					  u32 unit, u8 *lane, u32 *segs)
 {
-	/* What is behind the headers of a batch stays in its pages. */
+	/* Payload of a batch stays in its pages. */
 	const u32 most = SHCA_IB_SHIM_BYTES +
 			 (unit ? SHCA_IB_LRH_BYTES : SHCA_IB_LOWER_MAX);
 	u8 buf[SHCA_BTH_BYTES];
@@ -143,7 +143,7 @@ static enum shca_counter shca_ib_rcv_data(struct shca_ib_link *link,
 	enum shca_ib_parse parse;
 	u32 bytes;
 
-	/* Ethernet's padding ends here. */
+	/* Cut off Ethernet's padding. */
 	if ((!unit && pskb_trim(skb, SHCA_IB_SHIM_BYTES + shim->len)) ||
 	    !pskb_may_pull(skb, min(skb->len, most)))
 		return SHCA_CNT_RX_NO_MEM;
@@ -167,7 +167,7 @@ static enum shca_counter shca_ib_rcv_data(struct shca_ib_link *link,
 			return id;
 	}
 	shca_ib_arrived(link, false);
-	/* It has had its credit, whatever becomes of it. */
+	/* Even a refused packet has used its credit. */
 	if (view.credits && !loop && lower.vl < SHCA_IB_LANES) {
 		*lane = lower.vl;
 		*segs = unit ? DIV_ROUND_UP(skb->len - bytes, unit) : 1;
@@ -198,7 +198,6 @@ int shca_ib_rcv(struct sk_buff *skb, struct net_device *ndev,
 
 	if (skb->pkt_type == PACKET_OTHERHOST)
 		goto out;
-	/* Another handler may have it, too. */
 	skb = skb_share_check(skb, GFP_ATOMIC);
 	if (!skb) {
 		shca_count(dev, RX_NO_MEM);
@@ -208,7 +207,7 @@ int shca_ib_rcv(struct sk_buff *skb, struct net_device *ndev,
 	if (!pskb_may_pull(skb, SHCA_IB_SHIM_BYTES))
 		goto counted;
 	unit = shca_ib_batch_unit(skb);
-	/* (the shim of a batch of one counts a VCRC, too) */
+	/* The shim of a batch of one counts a VCRC that is not there. */
 	parse = shca_ib_shim_parse(&shim, skb->data, unit ? U16_MAX : skb->len);
 	id = shca_ib_counter(parse);
 	if (parse)
@@ -226,7 +225,7 @@ int shca_ib_rcv(struct sk_buff *skb, struct net_device *ndev,
 		shca_rx(&shca_ib_ops, dev->snet, skb, unit ?: skb->len);
 		skb = NULL;
 	}
-	/* Its buffer is free again. */
+	/* The buffer is free again. */
 	if (segs)
 		shca_ib_flow_arrived(link, lane, shim.period, segs);
 	if (!skb)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Sends traps: a work item takes what the core has ready, and an agent of the RDMA
- * core's own sends it from QP0. Answers, TrapRepress, come by shca_ib_process_smp().
+ * Sends traps: a work item takes the next one from ib/core/ib_trap.c, and an agent at the
+ * RDMA core sends it from QP0. Responses (TrapRepress) come by shca_ib_process_smp().
  */
 #include "ib_trap_send.h"
 
@@ -19,7 +19,7 @@ static void shca_ib_trap_sent(struct ib_mad_agent *agent,
 	ib_free_send_mad(wc->send_buf);
 }
 
-/* One that is not sent for want of memory comes again, as one that is lost. */
+/* Without memory, the trap is lost, and repeated as any other. */
 static void shca_ib_trap_send(struct shca_ib_link *link, const u8 *mad, u16 lid,
 			      u8 sl)
 {
@@ -48,7 +48,7 @@ err_buf:
 	ib_free_send_mad(buf);
 }
 
-/* Under the lock: is there a manager to send to? */
+/* Under the lock: is there a subnet manager to send to? */
 static bool shca_ib_trap_can_go(const struct shca_ib_link *link)
 {
 	return link->running && link->agent && link->sma.sm_lid &&
@@ -119,7 +119,7 @@ void shca_ib_trap_stop(struct shca_ib_link *link)
 {
 	struct ib_mad_agent *agent = link->agent;
 
-	/* @running is false, so the work is not queued any more. */
+	/* @running is false, so the work is not queued again. */
 	cancel_delayed_work_sync(&link->trap);
 	link->agent = NULL;
 	if (agent)

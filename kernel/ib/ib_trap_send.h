@@ -5,19 +5,14 @@
 
 struct shca_ib_link;
 
-/* Called before anything else of this header. */
+/* Before all other functions of this header */
 void shca_ib_trap_init_dev(struct shca_ib_link *link);
 
-/*
- * Traps can be sent from now on.
- *
- * Context: may sleep; the RDMA core serves management packets of the port. Undone by
- * shca_ib_trap_stop().
- */
+/* Permit traps, once the RDMA core serves management packets of the port. May sleep. */
 void shca_ib_trap_start(struct shca_ib_link *link);
 void shca_ib_trap_stop(struct shca_ib_link *link);
 
-/* There may be a trap to send; under the lock of @link. */
+/* Schedule the next trap, if there is one; under the lock of @link. */
 void shca_ib_trap_arm(struct shca_ib_link *link);
 
 #endif

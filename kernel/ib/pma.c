@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The performance management agent, for the RDMA core: it reads
- * /sys/class/infiniband/<device>/ports/1/counters from it (IBTA 16.1.3). A RoCE
- * port answers nobody on the network: it has no subnet manager, and the counters
- * are private. Others of a subnet read those of an InfiniBand port (ib_port.c),
- * and reset them.
+ * The performance management agent (IBTA 16.1.3). The RDMA core reads
+ * /sys/class/infiniband/<device>/ports/1/counters from it. A RoCE port has no subnet manager
+ * and answers no MADs from the network, so its counters are private. Ports of the subnet read
+ * and reset those of an InfiniBand port (ib_port.c).
  */
 #include "pma.h"
 
@@ -28,12 +27,12 @@
 #define SHCA_PMA_PORT		1
 #define SHCA_PMA_SEL2_XMIT_WAIT	BIT(0)
 #define SHCA_PMA_ALL_PORTS	0xff
-/* 4.096 us * 2^18, a second, in which an answer comes */
+/* 4.096 us * 2^18: responses come within a second */
 #define SHCA_PMA_RESP_TIME	18
 
 /* ---- counters --------------------------------------------------------------- */
 
-/* What the port has counted since it is there. */
+/* Value since the port was created */
 static u64 shca_pma_total(struct shca_dev *dev, enum shca_pma_counter counter)
 {
 	switch (counter) {
@@ -71,7 +70,7 @@ static u64 shca_pma_total(struct shca_dev *dev, enum shca_pma_counter counter)
 	return 0;
 }
 
-/* Since it was reset. */
+/* Value since the last reset */
 static u64 shca_pma_value(struct shca_dev *dev, enum shca_pma_counter counter)
 {
 	u64 total = shca_pma_total(dev, counter);
@@ -79,7 +78,7 @@ static u64 shca_pma_value(struct shca_dev *dev, enum shca_pma_counter counter)
 	return dev->ib ? total - READ_ONCE(dev->ib->pma_base[counter]) : total;
 }
 
-/* These stick at their maximum (16.1.3.5). */
+/* These counters stick at their maximum (16.1.3.5). */
 static u64 shca_pma_up_to(struct shca_dev *dev, enum shca_pma_counter counter,
 			  u64 max)
 {
@@ -110,7 +109,7 @@ static const struct {
 	{ IB_PMA_SELX_PORT_UNI_RCV_PACKETS, SHCA_PMA_RCV_PKTS },
 };
 
-/* What counts meanwhile may be in this period or in the one before. */
+/* Concurrent counts fall into either period. */
 static void shca_pma_reset(struct shca_dev *dev, enum shca_pma_counter counter)
 {
 	WRITE_ONCE(dev->ib->pma_base[counter], shca_pma_total(dev, counter));
@@ -170,7 +169,7 @@ static void shca_pma_counters_ext(struct shca_dev *dev, void *data)
 
 /* ---- samples ---------------------------------------------------------------- */
 
-/* What CounterSelect of a sample selects. */
+/* CounterSelect of a sample */
 static const enum shca_pma_counter shca_pma_sampled[] = {
 	[SHCA_IB_SAMPLE_XMIT_DATA] = SHCA_PMA_XMIT_DATA,
 	[SHCA_IB_SAMPLE_RCV_DATA] = SHCA_PMA_RCV_DATA,
@@ -184,7 +183,7 @@ static void shca_pma_wait(struct shca_ib_link *link, u32 us)
 			   usecs_to_jiffies(us));
 }
 
-/* (the selection stays until the sample is done) */
+/* The selection is constant until the sample is done. */
 static void shca_pma_sampling(struct work_struct *work)
 {
 	struct shca_ib_link *link = container_of(work, struct shca_ib_link,
@@ -205,7 +204,7 @@ static void shca_pma_sampling(struct work_struct *work)
 	spin_unlock(&link->sample_lock);
 }
 
-/* Return: the status. */
+/* Return: the status of the MAD. */
 static __be16 shca_pma_control(struct shca_ib_link *link, const u8 *asked,
 			       u8 *data, bool set)
 {
@@ -220,7 +219,7 @@ static __be16 shca_pma_control(struct shca_ib_link *link, const u8 *asked,
 	return 0;
 }
 
-/* Return: the status. */
+/* Return: the status of the MAD. */
 static __be16 shca_pma_result(struct shca_ib_link *link, bool ext, u8 *data,
 			      bool set)
 {
@@ -248,11 +247,7 @@ void shca_pma_exit(struct shca_dev *dev)
 
 /* ---- requests --------------------------------------------------------------- */
 
-/*
- * Both attributes begin alike: the port, and which counters a Set resets. They are two
- * views of the same counters.
- * Return: the status.
- */
+/* Both attributes begin with the port and the counters that a Set resets. Return: status. */
 static __be16 shca_pma_port(struct shca_dev *dev, const void *in, void *data,
 			    bool set, bool ext)
 {
@@ -281,7 +276,7 @@ static __be16 shca_pma_port(struct shca_dev *dev, const void *in, void *data,
 	return 0;
 }
 
-/* Return: the status. */
+/* Return: the status of the MAD. */
 static __be16 shca_pma_attr(struct shca_dev *dev, const struct ib_mad *in,
 			    void *data)
 {
@@ -291,7 +286,7 @@ static __be16 shca_pma_attr(struct shca_dev *dev, const struct ib_mad *in,
 	if (in->mad_hdr.base_version != IB_MGMT_BASE_VERSION ||
 	    in->mad_hdr.class_version != 1)
 		return SHCA_MAD_VERSION;
-	/* Only a port of a subnet has counters that others reset. */
+	/* Only counters of an InfiniBand port can be reset. */
 	if (in->mad_hdr.method != IB_MGMT_METHOD_GET && !(set && dev->ib))
 		return SHCA_MAD_METHOD;
 	switch (in->mad_hdr.attr_id) {
@@ -326,10 +321,7 @@ int shca_process_mad(struct ib_device *ibdev, int flags, u32 port,
 {
 	struct shca_dev *dev = to_shca_dev(ibdev);
 
-	/*
-	 * A MAD from the network has a completion; other consumers handle it. What is
-	 * no request is for who asked.
-	 */
+	/* A MAD from the network has a completion; other consumers handle it, and responses. */
 	if (wc || port != 1 ||
 	    in->mad_hdr.mgmt_class != IB_MGMT_CLASS_PERF_MGMT ||
 	    in->mad_hdr.method & IB_MGMT_METHOD_RESP ||

@@ -11,9 +11,9 @@ struct ib_mad;
 struct ib_wc;
 struct shca_dev;
 
-/* Called once the port is made. Does nothing on a RoCE device. */
+/* After the port is created. No effect on a RoCE device. */
 void shca_pma_init(struct shca_dev *dev);
-/* No sample is under way any more; nothing asks for one. May sleep. */
+/* Stop sampling, when no MAD can start it any more. May sleep. */
 void shca_pma_exit(struct shca_dev *dev);
 
 /* operations in struct ib_device_ops */
