@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Joins packets that arrive one by one, from an adapter or another machine.
- * Each skb costs a way through the IP stack, a look-up of its QP, and perhaps
- * an answer. A batch costs that once.
+ * Joins packets that arrive one by one, from an adapter or another machine, because each skb
+ * costs a pass through the IP stack, a look-up of its QP, and perhaps an answer.
  *
- * UDP joins packets for sockets, too (UDP_GRO), but only those with a checksum.
- * RoCEv2 packets have none as a rule (IBTA A17.3.1).
+ * UDP joins packets for sockets, too (UDP_GRO), but only those with a checksum. RoCEv2
+ * packets usually have none (IBTA A17.3.1).
  *
- * The result is what a local sender's batch is: a GSO packet of UDP. So the hook
- * in udp.c takes it, and whoever else gets it, a router for example, splits it
- * into the same packets. Only their UDP checksums are filled in then, which the
- * ICRC allows.
+ * The result is a GSO packet of UDP, as a local sender's batch is. The hook in udp.c takes
+ * it, and any other receiver, a router for example, splits it into the same packets, except
+ * that they get UDP checksums, which the ICRC allows.
  */
 #include "gro.h"
 
@@ -31,10 +29,7 @@
 /* Maximum packets of a batch; UDP has the same limit. */
 #define SHCA_GRO_SEGS	64
 
-/*
- * In gso_segs of a packet that waits, once another one has joined it: all of them
- * have the same IPv4 identifier. GSO sets gso_segs at the end only.
- */
+/* Flag in gso_segs of a packet held for GRO: all have the same IPv4 identifier. */
 #define SHCA_GRO_FIXED_ID	BIT(15)
 
 static int shca_gro_nit_walk(struct net_device *ndev,
@@ -43,7 +38,7 @@ static int shca_gro_nit_walk(struct net_device *ndev,
 	return dev_nit_active(ndev);
 }
 
-/* A capture on @ndev, or on what is built upon it, is to show packets. */
+/* Is a capture on @ndev, or on a netdev stacked on it? Then it must see single packets. */
 static bool shca_gro_is_captured(struct net_device *ndev)
 {
 	struct netdev_nested_priv priv = {};
@@ -58,10 +53,7 @@ static bool shca_gro_is_ipv4(const struct sock *sk)
 	return sk->sk_family == AF_INET;
 }
 
-/*
- * The first packet after @p tells whether identifiers count or stay. They may stay only
- * in what nobody fragments: GSO would not split the batch otherwise, and drop it.
- */
+/* @p's second packet decides whether identifiers count or stay. They may stay only with DF. */
 static bool shca_gro_id_follows(const struct sk_buff *p, u16 first, u16 id,
 				bool df)
 {
@@ -73,10 +65,7 @@ static bool shca_gro_id_follows(const struct sk_buff *p, u16 first, u16 id,
 	return id == (u16)(*segs & SHCA_GRO_FIXED_ID ? first : first + count);
 }
 
-/*
- * Are the IP headers alike? The addresses are: GRO has compared them. It has also
- * refused headers of IPv4 with options, and fragments.
- */
+/* GRO has compared addresses, and refused IPv4 options and fragments. */
 static bool shca_gro_ip_follows(const struct sk_buff *p,
 				const struct iphdr *first,
 				const struct iphdr *ip)
@@ -95,7 +84,7 @@ static bool shca_gro_ip6_follows(const struct ipv6hdr *first,
 	       ip->hop_limit == first->hop_limit;
 }
 
-/* Bytes of the IP header; only plain ones are joined (shca_plain_ip()). */
+/* Only plain headers are joined (shca_plain_ip()). */
 static unsigned int shca_gro_ip_len(const struct sock *sk)
 {
 	return shca_gro_is_ipv4(sk) ? sizeof(struct iphdr) :
@@ -103,17 +92,16 @@ static unsigned int shca_gro_ip_len(const struct sock *sk)
 }
 
 /*
- * Does @p have a packet of the same flow, although UDP says no? UDP takes packets
- * with and without a checksum for two flows. But the kernel of a sender without
- * segmentation offload fills in the checksums of batches only. So one flow has
- * both, and its order must stay.
+ * Does @p have a packet of the same flow, although UDP denies it? UDP takes packets with and
+ * without a checksum for two flows. But a sending kernel without segmentation offload fills
+ * in checksums of batches only. So one flow has both, and must stay in order.
  */
 static bool shca_gro_is_other_kind(const struct sock *sk, struct sk_buff *p,
 				   const struct sk_buff *skb, const void *udp,
 				   unsigned int udp_off)
 {
 	unsigned int ip_len = shca_gro_ip_len(sk);
-	/* from the addresses on, which are at the end of the IP header, to the ports */
+	/* from the addresses, at the end of the IP header, to the ports */
 	unsigned int len = (shca_gro_is_ipv4(sk) ? 8 : 32) + 4;
 
 	return p->protocol == skb->protocol &&
@@ -139,7 +127,7 @@ static bool shca_gro_follows(const struct sock *sk, struct sk_buff *p,
 	first = p->data + udp_off - ip_len;
 	if (shca_gro_is_ipv4(sk))
 		return shca_gro_ip_follows(p, first, udp - ip_len);
-	/* Something between the two headers would be taken for an IPv6 header. */
+	/* Otherwise an extension header would be read as part of the IPv6 header. */
 	return ip6->version == 6 && ip6->nexthdr == IPPROTO_UDP &&
 	       shca_gro_ip6_follows(first, ip6);
 }
@@ -153,14 +141,14 @@ static bool shca_gro_frags_fit(const struct sk_buff *p,
 		       MAX_SKB_FRAGS;
 }
 
-/* Removes the bytes before @off of the first fragment. */
+/* Remove the bytes before @off of the first fragment. */
 static void shca_gro_trim_frag(struct sk_buff *skb, unsigned int off)
 {
 	skb_frag_off_add(&skb_shinfo(skb)->frags[0], off);
 	skb_frag_size_sub(&skb_shinfo(skb)->frags[0], off);
 }
 
-/* The fragments of @skb become those of @p. Return: memory that moves. */
+/* Move the fragments of @skb to @p. Return: truesize that moves. */
 static unsigned int shca_gro_move_frags(struct sk_buff *p, struct sk_buff *skb,
 					unsigned int off)
 {
@@ -180,7 +168,7 @@ static unsigned int shca_gro_move_frags(struct sk_buff *p, struct sk_buff *skb,
 	return moves;
 }
 
-/* @skb becomes the last one in the list of @p. Return: memory that moves. */
+/* Append @skb to the list of @p. Return: truesize that moves. */
 static unsigned int shca_gro_chain(struct sk_buff *p, struct sk_buff *skb,
 				   unsigned int off)
 {
@@ -203,10 +191,9 @@ static unsigned int shca_gro_chain(struct sk_buff *p, struct sk_buff *skb,
 }
 
 /*
- * Appends what follows the UDP header of @skb. GRO has a function for this,
- * skb_gro_receive(), but does not export it.
- *
- * Return: false: they cannot be one, and nothing was changed.
+ * Append what follows the UDP header of @skb. GRO's skb_gro_receive() does this, but is not
+ * exported.
+ * Return: false: they cannot be joined, and nothing has changed.
  */
 static bool shca_gro_append(struct sk_buff *p, struct sk_buff *skb)
 {
@@ -214,17 +201,14 @@ static bool shca_gro_append(struct sk_buff *p, struct sk_buff *skb)
 	unsigned int max = min_t(u32, READ_ONCE(p->dev->gro_max_size),
 				 GRO_LEGACY_MAX_SIZE);
 
-	/* Pages of a page pool must not mix with others, nor a device's memory. */
+	/* Memory of page pools or devices must not mix with other memory. */
 	if (p->len + len >= max || p->pp_recycle != skb->pp_recycle ||
 	    skb_zcopy(p) || skb_zcopy(skb) ||
 	    !skb_frags_readable(p) || !skb_frags_readable(skb) ||
 	    (off > skb_headlen(skb) &&
 	     skb_frag_size(&skb_shinfo(skb)->frags[0]) < off - skb_headlen(skb)))
 		return false;
-	/*
-	 * Senders on this machine may have charged them to their sockets, by a truesize
-	 * that changes here. The socket would be given back what it was not charged.
-	 */
+	/* A local sender's socket was charged by truesize, which changes here. */
 	skb_orphan(p);
 	skb_orphan(skb);
 	if (shca_gro_frags_fit(p, skb, off))
@@ -238,7 +222,7 @@ static bool shca_gro_append(struct sk_buff *p, struct sk_buff *skb)
 	return true;
 }
 
-/* Return: whether @skb was appended, and @p waits for more. */
+/* Return: has @skb been appended, and @p waits for more? */
 static bool shca_gro_join(struct sk_buff *p, struct sk_buff *skb)
 {
 	unsigned int unit = skb_shinfo(p)->gso_size, len = skb_gro_len(skb);
@@ -255,7 +239,7 @@ struct sk_buff *shca_gro_receive(struct sock *sk, struct list_head *head,
 	const struct udphdr *udp = skb_gro_header(skb, off, udp_off);
 	struct sk_buff *p;
 
-	/* Not one RoCEv2 packet; or packets are to be seen one by one. */
+	/* Not one RoCEv2 packet; or a capture must see single packets. */
 	if (!udp || ntohs(udp->len) != skb_gro_len(skb) + sizeof(*udp) ||
 	    skb_gro_len(skb) < SHCA_BTH_BYTES + SHCA_ICRC_BYTES ||
 	    shca_gro_is_captured(skb->dev))
@@ -272,7 +256,7 @@ struct sk_buff *shca_gro_receive(struct sock *sk, struct list_head *head,
 		if (shca_gro_follows(sk, p, skb, udp, udp_off) &&
 		    shca_gro_join(p, skb))
 			return NULL;
-		/* In its order: what waits goes first. Alone, it is no GSO packet. */
+		/* In order: @p goes first. As a single packet, it is no GSO packet. */
 		if (NAPI_GRO_CB(p)->count == 1)
 			skb_shinfo(p)->gso_segs = 0;
 		return p;
@@ -293,9 +277,9 @@ int shca_gro_complete(struct sock *sk, struct sk_buff *skb, int nhoff)
 	if (info->gso_segs & SHCA_GRO_FIXED_ID && shca_gro_is_ipv4(sk))
 		info->gso_type |= SKB_GSO_TCP_FIXEDID;
 	info->gso_segs = NAPI_GRO_CB(skb)->count;
-	/* UDP's GRO takes it for a tunnel's. */
+	/* UDP's GRO marks it as a tunnel's. */
 	skb->encapsulation = 0;
-	/* as GSO wants it (shca_make_gso()) */
+	/* for GSO, as in shca_make_gso() */
 	skb->ip_summed = CHECKSUM_PARTIAL;
 	skb->csum_start = (unsigned char *)udp - skb->head;
 	skb->csum_offset = offsetof(struct udphdr, check);

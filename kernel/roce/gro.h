@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* RoCEv2 packets that arrive one by one become batches (generic receive offload). */
+/* Generic receive offload: joins RoCEv2 packets that arrive one by one to batches. */
 #ifndef SHCA_GRO_H
 #define SHCA_GRO_H
 
@@ -10,22 +10,21 @@ struct sock;
 /**
  * shca_gro_receive() - gro_receive of the sockets: joins packets of one flow
  * @sk:		the socket on port 4791
- * @head:	packets that wait in this round of the netdev's NAPI
+ * @head:	packets that the netdev's NAPI holds for GRO
  * @skb:	a packet, its UDP header pulled
  *
- * Packets are joined if GSO would make the same ones of the result. All lower
- * headers must be alike, IPv4 identifiers consecutive or equal, and lengths equal
- * but the last one. What their BTHs say does not matter, since reception looks
- * at each packet of a batch.
+ * Packets are joined if GSO would split the result into the same packets: lower headers must
+ * be alike, IPv4 identifiers consecutive or equal, and lengths equal but the last one. BTHs
+ * may differ, because reception parses each packet of a batch.
  *
  * Context: NAPI, softirq.
- * Return: the packet that waits no longer, or NULL.
+ * Return: the packet to be flushed, or NULL.
  */
 struct sk_buff *shca_gro_receive(struct sock *sk, struct list_head *head,
 				 struct sk_buff *skb);
 
 /*
- * gro_complete of the sockets: makes a GSO packet.
+ * gro_complete of the sockets: make a GSO packet.
  * @nhoff:	offset of the BTH from skb->data
  * Context: NAPI, softirq. Return: 0.
  */

@@ -2,19 +2,19 @@
 /*
  * Neighbours of connected QPs after a link flap.
  *
- * A link that goes down loses its neighbour entries. When it is back, ARP or
- * neighbour discovery begins again. The first request or its answer is often
- * lost while both ends come up, and the next one is due after a second. That is
- * longer than retry_cnt 7 lasts with the usual time-outs. An adapter has no
- * such pause, because its QP context has the peer's address.
+ * A link that goes down loses its neighbour entries, and ARP or neighbour discovery begins
+ * again when it is back. The first request or its answer is often lost while both ends come
+ * up, and the next one is due after a second. That is longer than retry_cnt 7 lasts with the
+ * usual time-outs. An adapter has no such pause, because its QP context has the peer's
+ * address.
  *
- * This driver has it, too: the RDMA core resolved it by the host's neighbour
- * table when the QP was connected. For a short time after the link came up, the
- * driver fills missing entries with it. Their state is PROBE: the host asks
- * this neighbour at once, and drops the entry without an answer.
+ * This driver has it, too: the RDMA core resolved it by the host's neighbour table when the
+ * QP was connected. For a short time after the link came up, the driver fills missing entries
+ * with it, in state PROBE: the host asks this neighbour at once, and drops the entry without
+ * an answer.
  *
- * Link-local addresses are excluded: for these the RDMA core derives the
- * hardware address from what a process says.
+ * Link-local addresses are excluded: for these the RDMA core derives the hardware address
+ * from the process's attributes.
  */
 #include "neigh.h"
 
@@ -30,7 +30,7 @@ void shca_neigh_restore(const struct shca_av *av, struct dst_entry *dst)
 	struct net_device *ndev = dst->dev;
 	struct neighbour *n;
 
-	/* Address handles have a tag; only peers of connected QPs have none. */
+	/* Address vectors of connected QPs have no tag; those of address handles have one. */
 	if (av->tag || ndev->type != ARPHRD_ETHER ||
 	    ndev->flags & (IFF_LOOPBACK | IFF_NOARP) ||
 	    !is_valid_ether_addr(av->roce.dmac) ||

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Neighbours of connected QPs after a link flap.  See neigh.c. */
 #ifndef SHCA_NEIGH_H
 #define SHCA_NEIGH_H
 
@@ -8,17 +7,13 @@
 #include "../base/dev.h"
 #include "../link/link.h"
 
-/* Time after the link came up in which entries are restored; see neigh.c. */
+/* Time after the link came up in which entries are restored */
 #define SHCA_NEIGH_TIME	(2 * HZ)
 
 /* Slow path of shca_neigh_keep(); same context. */
 void shca_neigh_restore(const struct shca_av *av, struct dst_entry *dst);
 
-/*
- * Call before @dst is used for the peer of a connected QP.
- *
- * Context: softirq or bottom halves off.
- */
+/* Before @dst is used for the peer of a connected QP. Context: softirq or bottom halves off. */
 static inline void shca_neigh_keep(const struct shca_dev *dev,
 				   const struct shca_av *av,
 				   struct dst_entry *dst)

@@ -1,22 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Events of neighbours that the RDMA core has missed.
+ * Neighbour events that the RDMA core has missed.
  *
- * A connection needs the peer's hardware address. If the host does not have it, the RDMA
- * core (addr.c) makes the host ask. Then it puts its request into a list, which an event
- * of a neighbour wakes (NETEVENT_NEIGH_UPDATE). On a wire the answer takes longer than
- * these few lines. A veth, and what stands on one, delivers within the call that sends.
- * So the answer has come and its event is over before the request is in the list. The
- * request would wait for all of its time, and only then look again: 1 s in modify_qp and
- * create_ah, 2 s in rdma_cm.
+ * A connection needs the peer's hardware address. If the host does not have it, the RDMA core
+ * (addr.c) makes the host ask, and then puts its request into a list, which a neighbour event
+ * wakes (NETEVENT_NEIGH_UPDATE). On a wire the answer takes longer than these few lines. A
+ * veth, and netdevs stacked on one, deliver within the call that sends, so the event is over
+ * before the request is in the list. The request would then wait for its whole time-out: 1 s
+ * in modify_qp and create_ah, 2 s in rdma_cm.
  *
- * So some more events follow each one. The RDMA core wants no certain neighbour: the event
- * of any that is valid wakes all requests, which look for theirs. Other listeners act on
- * what an event says of a neighbour. So these events are of one that says nothing to
- * anybody: 0.0.0.0 on the loopback netdev, which needs no address. We hold it, and
- * nothing of those who were updated.
+ * Therefore some more events follow each one. An event of any valid neighbour wakes all
+ * requests of the RDMA core, which look for theirs. Other listeners use what an event says of
+ * its neighbour. So these events are of a neighbour that means nothing to them, and to which
+ * this module has a reference: 0.0.0.0 on the loopback netdev, which needs no address.
  *
- * There are several, because the one who asks may have lost its CPU meanwhile.
+ * There are several events, because the process that asks may be preempted before it is in
+ * the list.
  */
 #include "neigh_event.h"
 
@@ -29,15 +28,15 @@
 #include <net/net_namespace.h>
 #include <net/netevent.h>
 
-/* Milliseconds from each to the next. */
+/* Milliseconds from each event to the next */
 static const u8 shca_neigh_ms[] = { 2, 10, 50, 250 };
 
-/* Its state is NUD_NOARP, which is valid, and stays so even if it is flushed. */
+/* In state NUD_NOARP, which is valid and survives a flush */
 static struct neighbour *shca_neigh_any;
 
-/* Protects the number below and the delay that belongs to it. Events come in softirq, too. */
+/* Protects shca_neigh_turn and the timing of shca_neigh_work. Events come in softirq, too. */
 static DEFINE_SPINLOCK(shca_neigh_lock);
-/* Events that have followed the last one. */
+/* Events that have followed the last update */
 static unsigned int shca_neigh_turn;
 
 static void shca_neigh_repeat(struct work_struct *work);
@@ -58,7 +57,7 @@ static void shca_neigh_repeat(struct work_struct *work)
 	shca_neigh_next();
 	spin_unlock_bh(&shca_neigh_lock);
 
-	/* As the host does it mostly: in softirq. */
+	/* In softirq, as most events of the host. */
 	local_bh_disable();
 	call_netevent_notifiers(NETEVENT_NEIGH_UPDATE, shca_neigh_any);
 	local_bh_enable();
@@ -73,7 +72,7 @@ static int shca_neigh_event(struct notifier_block *nb, unsigned long event, void
 		return NOTIFY_DONE;
 	spin_lock_bh(&shca_neigh_lock);
 	shca_neigh_turn = 0;
-	/* Events at a higher rate put it off, and wake the core themselves. */
+	/* Updates at a higher rate postpone it, and wake the RDMA core themselves. */
 	shca_neigh_next();
 	spin_unlock_bh(&shca_neigh_lock);
 	return NOTIFY_DONE;
@@ -89,7 +88,7 @@ int shca_neigh_event_init(void)
 	struct neighbour *n;
 	int err;
 
-	/* Without it (the host's table is full), connections work, and take longer. */
+	/* If the host's table is full, connections still work, but take longer. */
 	n = neigh_create(&arp_tbl, &any, init_net.loopback_dev);
 	if (IS_ERR(n))
 		return 0;

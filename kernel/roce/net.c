@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/*
- * Network namespaces, and their sockets on UDP port 4791. The sockets receive
- * through encap_rcv, in softirq. The transmit path only passes a socket to
- * netfilter.
- */
+/* Network namespaces, and their UDP sockets. The transmit path passes them to netfilter only. */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include "net.h"
@@ -41,19 +37,14 @@ static struct socket *shca_open_socket(struct net *net, bool ipv6)
 	int err;
 
 	err = udp_sock_create(net, &cfg, &sock);
-	/* Sockets report a lack of memory by these errors. There is no other
-	 * cause: this socket opens no file.
-	 */
+	/* This socket opens no file, so both errors mean a lack of memory. */
 	if (err == -ENFILE || err == -ENOBUFS)
 		err = -ENOMEM;
 	if (err)
 		return ERR_PTR(err);
 	tnl.sk_user_data = net_generic(net, shca_net_id);
 	setup_udp_tunnel_sock(net, shca_tunnel_sock(sock), &tnl);
-	/*
-	 * udp_tunnel switches this off, but local members of a group must
-	 * receive, too.
-	 */
+	/* udp_tunnel switches this off, but local members of a group must receive, too. */
 	shca_sock_set_mc_loop(sock->sk);
 	return sock;
 }
@@ -72,7 +63,7 @@ static void shca_close_sockets(struct shca_net *snet)
 {
 	nf_unregister_net_hooks(snet->net, snet->hooks, SHCA_NF_HOOKS);
 	shca_release_sockets(snet);
-	/* Wait until no hook and no encap_rcv runs, so that our code may go. */
+	/* Wait until no hook and no encap_rcv is running, before the module may be unloaded. */
 	synchronize_net();
 }
 
@@ -188,9 +179,7 @@ static void __net_exit shca_net_exit_one(struct net *net)
 {
 	struct shca_net *snet = net_generic(net, shca_net_id);
 
-	/* The namespace's netdevs are gone, because subsystems exit after
-	 * devices. So the RDMA core's work is unregistering each device here.
-	 */
+	/* The netdevs are gone, so the RDMA core is unregistering each device. */
 	wait_var_event(&snet->refs, !atomic_read(&snet->refs));
 	shca_qp_table_exit(snet);
 	kfree(snet->next);

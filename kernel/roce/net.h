@@ -5,20 +5,20 @@
 
 #include "../base/netns.h"
 
-/* State of a namespace, in use or not. */
+/* State of a namespace, in use or not */
 struct shca_net *shca_net_of(struct net *net);
 
 /**
  * shca_net_get() - use a namespace; opens its sockets for the first RoCE device
  * @net:	that of the device's netdev
- * @udp:	its packets come by UDP
+ * @udp:	the device's packets come by UDP
  *
  * Context: may sleep.
- * Return: the namespace's state, or ERR_PTR; -EADDRINUSE if another owner has
- * UDP port 4791, which is also logged.
+ * Return: the namespace's state, or ERR_PTR; -EADDRINUSE if another owner has UDP port 4791,
+ * which is also logged.
  */
 struct shca_net *shca_net_get(struct net *net, bool udp);
-/* End the use; closes the sockets after the last RoCE device. Context: may sleep. */
+/* End the use; the last RoCE device closes the sockets. Context: may sleep. */
 void shca_net_put(struct shca_net *snet, bool udp);
 
 /* Register for network namespaces, until shca_net_exit(). May sleep. Return: 0 or errno. */

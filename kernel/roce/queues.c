@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* Looks at the queues of netdevs: see queues.h. */
 #include "queues.h"
 
 #include <linux/netdevice.h>
@@ -7,7 +6,7 @@
 
 /*
  * The queues of some netdevs.
- * @holds:	one of them has packets, or its netdev takes none
+ * @holds:	a queue has packets, or is stopped
  * @left:	packets that have left them
  */
 struct shca_queues {
@@ -15,7 +14,7 @@ struct shca_queues {
 	u64 left;
 };
 
-/* (not dev_get_stats(): locks of drivers are for process context) */
+/* Not dev_get_stats(): locks of drivers are for process context. */
 static u64 shca_qdisc_left(const struct Qdisc *qdisc)
 {
 	u64 nr = u64_stats_read(&qdisc->bstats.packets);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The queues that packets of a netdev wait in. */
+/* The transmit queues of a netdev */
 #ifndef SHCA_LINK_QUEUES_H
 #define SHCA_LINK_QUEUES_H
 
@@ -7,12 +7,7 @@
 
 struct net_device;
 
-/*
- * Do those of @ndev, or of what it is stacked on (VLAN, bond), have packets?
- * @left:	how many have left them
- *
- * Context: any.
- */
+/* Do @ndev and netdevs below it have queued packets? @left: those that have left. Any context. */
 bool shca_queues_hold(struct net_device *ndev, u64 *left);
 
 #endif

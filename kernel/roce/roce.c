@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The RoCEv2 link: UDP over IPv4 and IPv6 (IBTA annex A17). It has address
- * vectors, routes and the invariant CRC. It hands finished packets to the IP
- * stack, so tcpdump, tc and netfilter see them.
+ * The RoCEv2 link: UDP over IPv4 and IPv6 (IBTA annex A17), with address vectors, routes and
+ * the invariant CRC. Finished packets go to the IP stack, so tcpdump, tc and netfilter see
+ * them.
  */
 #include "roce.h"
 
@@ -71,9 +71,9 @@ static const char *shca_roce_av_init(struct shca_dev *dev,
 	memset(av, 0, sizeof(*av));
 	av->link = SHCA_LINK_ROCE;
 	/*
-	 * An SL has four bits, an Ethernet priority has three. The fourth bit
-	 * marks the SL of a completion (shca_roce_path()), used for an answer.
-	 * Such an SL says nothing about priority.
+	 * An SL has four bits, an Ethernet priority has three. The fourth bit marks the SL of
+	 * a completion (shca_roce_path()) that a program uses for its answer; that SL is no
+	 * priority.
 	 */
 	av->sl = rdma_ah_get_sl(attr);
 	if (av->sl > 7)
@@ -121,9 +121,9 @@ static bool shca_is_local(struct net *net, const struct net_device *ndev,
 }
 
 /*
- * Output netdev for the route look-up. It is unset for an address of another
- * netdev of this host. With it, the routing table would skip the local entry,
- * and packets would leave and come back as martians. The VRF is kept.
+ * Output netdev for the route look-up. None for an address of another netdev of this host:
+ * with one, the routing table would skip the local entry, and packets would leave and come
+ * back as martians. The VRF is kept.
  */
 static int shca_route_oif(struct shca_dev *dev, const struct shca_av *av)
 {
@@ -193,15 +193,13 @@ static struct dst_entry *shca_route_get(struct shca_dev *dev,
 					const struct shca_av *av,
 					struct shca_route *route)
 {
-	/* A cached route to an IPv4 group knows whether this host is a member.
-	 * Nothing invalidates it when that changes.
-	 */
+	/* A cached route to an IPv4 group depends on membership, and no change invalidates it. */
 	if (likely(route->dst && route->tag == av->tag &&
 		   dst_check(route->dst, route->cookie) &&
 		   !(av->roce.ipv4 && shca_is_multicast(av))))
 		return route->dst;
 	shca_route_drop(route);
-	/* What has been heard says nothing of another way. */
+	/* A confirmation is for the former next hop. */
 	route->heard = false;
 	route->tag = av->tag;
 	route->cookie = 0;
@@ -213,8 +211,8 @@ static struct dst_entry *shca_route_get(struct shca_dev *dev,
 /* ---- invariant CRC (IBTA A17.3.3, 7.8.1) --------------------------------- */
 
 /*
- * CRC of the lower headers of one packet, as they are on the wire. Fields that
- * change on the way count as ones. So do the eight bytes in place of the LRH.
+ * CRC of the lower headers of one packet, as they are on the wire. Fields that routers change
+ * count as ones, and so do the eight bytes in place of the LRH.
  */
 static u32 shca_icrc_lower4(struct iphdr ip, struct udphdr udp, u32 udp_len)
 {
@@ -255,10 +253,7 @@ static u32 shca_icrc_lower6(struct ipv6hdr ip, struct udphdr udp, u32 udp_len)
 	return shca_crc32(~0u, &m, sizeof(m));
 }
 
-/*
- * Number of cached CRCs. Most packets have the lower headers of an earlier
- * packet. These are twice as long as the rest of a small packet.
- */
+/* Cached CRCs: lower headers are twice as long as the rest of a small packet. */
 #define SHCA_LOWER_KEPT	16
 
 /*
@@ -286,7 +281,7 @@ static u32 shca_icrc_kept4(const struct iphdr *ip, const struct udphdr *udp,
 	};
 	struct shca_lower4 *kept;
 
-	/* Hashes the fields that differ most between packets. */
+	/* Hash the fields that differ most between packets. */
 	kept = this_cpu_ptr(&shca_lowers4[(udp_len / 4 ^
 					   (__force u16)udp->source / 256) %
 					  SHCA_LOWER_KEPT]);
@@ -298,14 +293,10 @@ static u32 shca_icrc_kept4(const struct iphdr *ip, const struct udphdr *udp,
 	return kept->crc;
 }
 
-/* Packets of a batch whose CRC of lower headers follows from the first one's. */
+/* Packets of a batch whose CRC of lower headers is derived from that of the first one */
 #define SHCA_SEED_SEGS	64
 
-/*
- * GSO gives consecutive IPv4 identifiers to the packets of a batch. A CRC is
- * linear: the bits of a packet's number change it in the same way, whatever the
- * other fields have.
- */
+/* CRC of a packet's number in a batch, which GSO adds to the IPv4 identifier: a CRC is linear. */
 static u32 shca_seg_crc[SHCA_SEED_SEGS] __ro_after_init;
 
 void __init shca_roce_init(void)
@@ -328,7 +319,7 @@ static void shca_fill_udp(const struct shca_av *av, struct udphdr *udp, u32 len)
 	udp->check = 0;	/* the ICRC protects; allowed for IPv6 by A17.3.1 */
 }
 
-/* (both sides of a QP send to its vector, and each under a lock of its own) */
+/* Both sides of a QP send to its address vector, each under its own lock. */
 static bool shca_roce_ecn(struct shca_av *av, bool capable)
 {
 	if (av->roce.tclass & INET_ECN_MASK)
@@ -419,7 +410,7 @@ static u32 shca_seed_rx(struct shca_rx_skb *rx, unsigned int seg, u32 len)
 		rx->seed.len = len;
 		return rx->seed.crc;
 	}
-	/* packets of GRO whose identifiers were all the same */
+	/* GRO has joined packets with the same identifier. */
 	if (unlikely(skb_shinfo(skb)->gso_type & SKB_GSO_TCP_FIXEDID))
 		seg = 0;
 	/* The number must not carry into other bits of the identifier. */
@@ -437,10 +428,9 @@ static u32 shca_seed_rx(struct shca_rx_skb *rx, unsigned int seg, u32 len)
 /* ---- transmit ----------------------------------------------------------- */
 
 /*
- * Batches are GSO packets. Packets leave one by one in path mode "wire", and
- * while a capture is attached at either end of the link. The netdev limits
- * batches, too (netem users set gso_max_segs to 1). Captures behind a bridge
- * are not detected.
+ * Batches are GSO packets. Packets leave one by one in path mode "wire", and while a capture
+ * is attached at either end of the link; captures behind a bridge are not detected. The
+ * netdev limits batches, too (netem users set gso_max_segs to 1).
  */
 static unsigned int shca_roce_max_batch(struct shca_dev *dev,
 					const struct shca_av *av,
@@ -452,7 +442,7 @@ static unsigned int shca_roce_max_batch(struct shca_dev *dev,
 
 	if (!dst || READ_ONCE(dev->path) == SHCA_PATH_WIRE)
 		return 0;
-	/* A switch may multiply each packet of a group, so groups get no batches. */
+	/* A switch may multiply each packet of a group: no batches. */
 	if (shca_is_multicast(av))
 		return 0;
 	ndev = dst->dev;
@@ -472,7 +462,7 @@ static void shca_push_headers(const struct shca_av *av, struct sk_buff *skb)
 {
 	struct udphdr *udp;
 
-	/* Qdiscs use it, and a VLAN's egress-qos-map makes the PCP of it. */
+	/* For qdiscs, and for a VLAN's egress-qos-map, which sets the PCP. */
 	skb->priority = av->sl;
 	udp = skb_push(skb, sizeof(*udp));
 	skb_reset_transport_header(skb);
@@ -515,10 +505,7 @@ static void shca_make_gso(const struct shca_av *av, struct sk_buff *skb,
 					   &ipv6_hdr(skb)->daddr, 0);
 }
 
-/*
- * With a full backlog of this CPU, veth and similar netdevs report a drop. `lo`
- * drops silently, so check before.
- */
+/* A full backlog: unlike veth, `lo` drops without a report. */
 static bool shca_backlog_full(const struct dst_entry *dst)
 {
 	return READ_ONCE(dst->dev->flags) & IFF_LOOPBACK &&
@@ -527,9 +514,9 @@ static bool shca_backlog_full(const struct dst_entry *dst)
 }
 
 /*
- * Is the packet longer than the netdev takes, because its MTU has shrunk? Then
- * it is lost, as on any link. The IP layer would tell this host "packet too
- * big", and the host would use the smaller path MTU for ten minutes.
+ * Has the netdev's MTU shrunk below the packet? Then the packet is lost, as on any link. The
+ * IP layer would send "packet too big" to this host, which would use the smaller path MTU for
+ * ten minutes.
  */
 static bool shca_too_long(const struct shca_av *av, const struct dst_entry *dst,
 			  u32 len)
@@ -564,12 +551,12 @@ static int shca_roce_xmit(struct shca_dev *dev, const struct shca_av *av,
 	}
 	shca_neigh_keep(dev, av, dst);
 	skb_dst_set(skb, dst_clone(dst));
-	/* The host need not ask the neighbour then (RFC 4861 7.3.1), as with TCP. */
+	/* The peer has answered: the neighbour is reachable (RFC 4861 7.3.1), as with TCP. */
 	if (route->heard) {
 		route->heard = false;
 		skb_set_dst_pending_confirm(skb, 1);
 	}
-	/* The MTU may shrink from here on; even then send no "packet too big". */
+	/* Even if the MTU shrinks from here on, no "packet too big". */
 	skb->ignore_df = 1;
 	shca_push_headers(av, skb);
 	if (segs > 1)
@@ -579,10 +566,7 @@ static int shca_roce_xmit(struct shca_dev *dev, const struct shca_av *av,
 			      ip6_local_out(net, dev->snet->sk6->sk, skb);
 	if (likely(!net_xmit_eval(err)))
 		return 0;
-	/*
-	 * A full queue drains. A link that is down is loss, although veth
-	 * reports the same.
-	 */
+	/* A full queue drains. A link without carrier is loss, although veth reports the same. */
 	if (err == NET_XMIT_DROP && netif_carrier_ok(dst->dev))
 		return -EBUSY;
 	shca_count_n(dev, TX_DROP, segs);
@@ -596,9 +580,9 @@ static bool shca_roce_holds(struct shca_dev *dev, const struct shca_route *route
 }
 
 /*
- * Packets to an address of this namespace cross its `lo`. The routing table
- * decides, so removing the address or setting the netdev down has the same
- * effect as for packets.
+ * Packets to an address of this namespace cross its `lo`. The routing table decides, so
+ * removal of the address, or a netdev that is down, affects the direct path as it does
+ * packets.
  */
 static bool shca_roce_local(struct shca_dev *dev, const struct shca_av *av,
 			    struct shca_route *route)
@@ -644,10 +628,7 @@ static bool shca_is_backup_slave(struct net_device *ndev)
 	return active && active != ndev;
 }
 
-/*
- * Does the device's GID table have the addresses of @ndev? It has those of its
- * netdev, and of all that is stacked on it: VLAN, bond, bridge, macvlan.
- */
+/* The GID table has addresses of the netdev and of VLANs, bonds, bridges, macvlans on it. */
 static bool shca_netdev_of(const struct shca_dev *dev, struct net_device *ndev,
 			   u16 *vlan)
 {
@@ -664,10 +645,7 @@ static bool shca_netdev_of(const struct shca_dev *dev, struct net_device *ndev,
 	return true;
 }
 
-/*
- * Does @dev have this address?  @in: the netdev of arrival, or NULL if it has gone. A
- * VLAN and its parent may have the same link-local address, and then it decides.
- */
+/* Of a VLAN and its parent with the same link-local address, @in (or NULL) decides. */
 static bool shca_has_addr4(const struct shca_dev *dev, __be32 addr, u16 *vlan)
 {
 	return shca_netdev_of(dev, __ip_dev_find(dev->snet->net, addr, false), vlan);
@@ -702,9 +680,8 @@ static bool shca_roce_serves(const struct shca_dev *dev,
 }
 
 /*
- * RoCE packets have no SL. ConnectX shows the packet type there: 8 for a UDP
- * header, plus 1 for IPv6 or 2 for IPv4. UCX relies on it to find the
- * destination address in the first 40 bytes.
+ * RoCE packets have no SL. ConnectX reports the packet type there: 8 for a UDP header, plus 1
+ * for IPv6 or 2 for IPv4. UCX uses it to find the destination address in the first 40 bytes.
  */
 #define SHCA_SL_IPV4	(8 | 2)
 #define SHCA_SL_IPV6	(8 | 1)
@@ -722,7 +699,7 @@ static void shca_roce_path(const struct sk_buff *skb,
 	}
 }
 
-/* (a packet that its sender has marked is counted as one) */
+/* Packets that their sender marks with CE take the wire path, which counts the mark. */
 static bool shca_roce_meets(struct shca_dev *dev, const struct shca_av *av,
 			    struct shca_route *route, const struct shca_dev *to,
 			    struct shca_path_info *path)
@@ -802,7 +779,7 @@ static void shca_roce_grh_sent(const struct shca_av *av, u32 len, u8 *grh)
 	}
 }
 
-/* For a packet of an unsplit batch, make the header that GSO would have made. */
+/* For a packet of an unsplit batch, build the header that GSO would have built. */
 static void shca_roce_grh(const struct sk_buff *skb, u32 off, u32 len, u8 *grh)
 {
 	u32 udp_len = sizeof(struct udphdr) + len;
@@ -827,13 +804,13 @@ static void shca_roce_grh(const struct sk_buff *skb, u32 off, u32 len, u8 *grh)
 	}
 }
 
-/* A RoCE network has no subnet manager; a counter has it. */
+/* A RoCE network has no subnet manager; a counter has been increased. */
 static void shca_roce_bad_key(const struct shca_dev *dev,
 			      const struct shca_pkt *pkt, bool is_qkey)
 {
 }
 
-/* Nobody has promised it a buffer. */
+/* Without credits, no buffer is reserved. */
 static bool shca_roce_keep(struct shca_dev *dev, const struct sk_buff *skb,
 			   bool keeps)
 {

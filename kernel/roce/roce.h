@@ -7,7 +7,7 @@
 
 extern const struct shca_link_ops shca_roce_ops;
 
-/* Compute the ICRC tables; after shca_icrc_init(). */
+/* Compute the ICRC tables, after shca_icrc_init(). */
 void shca_roce_init(void);
 
 #endif

@@ -2,10 +2,10 @@
 /*
  * Receives RoCEv2 packets.
  *
- * Single packets come through the UDP socket. Batches of a local sender are
- * unsplit GSO packets, which UDP would split before they reach such a socket.
- * So a netfilter hook takes them, the last one at LOCAL_IN. By then the
- * firewall has accepted them, and the socket owns the port.
+ * Single packets come through the UDP socket. Batches of a local sender are unsplit GSO
+ * packets, which UDP would split before they reach such a socket. So a netfilter hook takes
+ * them, the last one at LOCAL_IN. By then the firewall has accepted them, and the socket owns
+ * the port.
  */
 #include "udp.h"
 
@@ -31,10 +31,7 @@
 #include "../path/rx.h"
 #include "roce.h"
 
-/*
- * Accepts only the plain header for which the ICRC is defined: no IPv4 options,
- * no IPv6 extension headers.
- */
+/* The ICRC is defined for plain headers: no IPv4 options, no IPv6 extension headers. */
 static bool shca_plain_ip(const struct sk_buff *skb)
 {
 	int l3 = skb_transport_offset(skb) - skb_network_offset(skb);
@@ -80,7 +77,7 @@ static bool shca_is_unconfirmed(const struct sk_buff *skb)
 #endif
 }
 
-/* Is there a BPF program that selects sockets (BPF_SK_LOOKUP)? */
+/* Does a BPF program select sockets (BPF_SK_LOOKUP)? */
 static bool shca_sockets_are_picked(const struct net *net)
 {
 #ifdef CONFIG_BPF_SYSCALL
@@ -91,16 +88,14 @@ static bool shca_sockets_are_picked(const struct net *net)
 }
 
 /*
- * Would our socket get the packets of this batch? UDP splits it and checks each
- * packet. The checks here cover all of them, since they have the same
- * addresses. Uncertain cases are left to UDP, which refuses, counts and answers
- * as it should.
+ * Would our socket get the packets of this batch? UDP splits it and checks each packet; they
+ * have the same addresses, so one check is enough. Uncertain cases are left to UDP, which
+ * refuses, counts and answers as it should.
  *
- * Netfilter and the routing table have decided already. UDP does not ask a
- * socket's filter, the BPF of its cgroup or security_sock_rcv_skb():
- * encap_rcv() is before them and takes everything. No process holds our
- * sockets. They are bound to no netdev and have no policy of their own. No
- * other socket can have the port.
+ * Netfilter and the routing table have decided already. UDP does not ask a socket's filter,
+ * the BPF of its cgroup or security_sock_rcv_skb(): encap_rcv() is before them and takes
+ * everything. Our sockets belong to no process, are bound to no netdev and have no policy of
+ * their own. No other socket can have the port.
  */
 static bool shca_udp_would_take(const struct shca_net *snet, struct sk_buff *skb)
 {
@@ -149,13 +144,9 @@ unsigned int shca_nf_rcv(void *priv, struct sk_buff *skb,
 		return NF_ACCEPT;
 	seg_len = skb_shinfo(skb)->gso_size;
 	__skb_pull(skb, skb_transport_offset(skb));
-	/*
-	 * A packet from a netfilter queue (NFQUEUE) continues in the system
-	 * call of its verdict. There only okfn() is called with bottom halves
-	 * off.
-	 */
+	/* The system call of an NFQUEUE verdict has bottom halves off only around okfn(). */
 	local_bh_disable();
-	/* The sender chose the length; do not examine 64k segments of a byte each. */
+	/* The sender chose the length: do not examine 64k segments of a byte each. */
 	if (seg_len < SHCA_BTH_BYTES + SHCA_ICRC_BYTES) {
 		shca_rx_stray(&shca_roce_ops, snet, skb, SHCA_CNT_RX_SHORT);
 		consume_skb(skb);

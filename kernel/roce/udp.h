@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* RoCEv2 over UDP: hands packets from the network stack to the queues. */
+/* RoCEv2 packets from the network stack */
 #ifndef SHCA_UDP_H
 #define SHCA_UDP_H
 
