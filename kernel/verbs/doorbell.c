@@ -1,19 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The doorbell as a method of uverbs' ioctl interface, and what else is one.
+ * The doorbell as a method of uverbs' ioctl interface, and a second method, FOUND.
  *
- * A file of our own would cost less per call. But an open file pins the module that
- * has its operations, and this module can be removed while processes hold it.
+ * A file of our own would cost less per call. But an open file pins the module that has its
+ * operations, and this module must be removable while processes use it. uverbs solves that:
+ * once the device is disassociated, the file has no handler any more (EIO). Removal waits for
+ * calls in progress, each of which is bounded (sq.c).
  *
- * uverbs solves that: it has no handler any more once the device is disassociated
- * (EIO). Removal waits for the calls under way, each of which is bounded (sq.c).
- *
- * An empty list of requests does not need the rest of POST_SEND: no memory is
- * allocated and no response is written. The QP is found by its number under RCU,
- * not by its handle under the locks of uverbs' objects.
- *
- * So destroy_qp may run meanwhile.  The reference keeps the QP until we are done,
- * and shca_sq_run() does nothing for one that is dead.
+ * Compared with POST_SEND, the method allocates no memory and writes no response. It finds
+ * the QP by its number under RCU, and not by its handle under the locks of uverbs' objects.
+ * Therefore destroy_qp may run concurrently. The reference keeps the QP, and shca_sq_run()
+ * does nothing for one that is dead.
  */
 #include "doorbell.h"
 
@@ -43,7 +40,7 @@ static int UVERBS_HANDLER(SHCA_METHOD_RING)(struct uverbs_attr_bundle *attrs)
 	qp = shca_net_find_qp(to_shca_dev(uctx->device)->snet, qpn);
 	if (!qp)
 		return -EINVAL;
-	/* A QP goes before its context, so the address is not another's. */
+	/* A QP is destroyed before its context, so the address is not another context's. */
 	if (qp->uctx == uctx)
 		shca_sq_ring(qp);
 	else
@@ -52,7 +49,7 @@ static int UVERBS_HANDLER(SHCA_METHOD_RING)(struct uverbs_attr_bundle *attrs)
 	return err;
 }
 
-/* A count that programs keep: what they say is believed. */
+/* Statistics: processes report findings, and nobody verifies them. */
 static int UVERBS_HANDLER(SHCA_METHOD_FOUND)(struct uverbs_attr_bundle *attrs)
 {
 	struct ib_ucontext *uctx = ib_uverbs_get_ucontext(attrs);

@@ -54,16 +54,13 @@
 #include "../wire/payload.h"
 #include "qp_verbs.h"
 
-/* Maximum copies of a frame: for how many QPs it costs a softirq time and memory. */
+/* Maximum copies of a frame: more QPs would cost too much softirq time and memory. */
 #define SHCA_FLOW_COPIES	64
 
-/* Maximum frames from this device to itself that may wait. */
+/* Maximum waiting frames from this device to itself */
 #define SHCA_LOOP_MAX	1000
 
-/*
- * Fields that rules compare, as one block. IPv4 addresses are in the first four
- * bytes; @l3 is 4 or 6; @l4 is the protocol of the ports.
- */
+/* Fields that rules compare. @l3: 4 (addresses: first 4 bytes) or 6; @l4: protocol of the ports */
 struct shca_flow_key {
 	union {
 		struct {
@@ -90,10 +87,7 @@ struct shca_flow_key {
 
 static_assert(sizeof(struct shca_flow_key) == 64);
 
-/*
- * A rule. @class orders the kinds of rules; @filter is what the rule has added
- * to the netdev's filter.
- */
+/* @class is the kind of the rule; @filter is its change of the netdev's filter. */
 struct shca_flow {
 	struct ib_flow ibflow;
 	struct list_head node;
@@ -111,7 +105,7 @@ struct shca_flow {
 
 enum { CLASS_SNIFFER, CLASS_NORMAL, CLASS_DEFAULT };
 
-/* Destination of a frame that is sent, by the rules. */
+/* Destination of a frame that is sent */
 enum shca_taken {
 	SHCA_TAKEN_NOT,
 	SHCA_TAKEN_COPY,	/* a local QP gets a copy, and the frame leaves */
@@ -163,7 +157,7 @@ static bool shca_key_ipv6(const struct sk_buff *skb, int off,
 	return true;
 }
 
-/* TCP and UDP begin with the same two fields. */
+/* Both TCP and UDP begin with the ports. */
 static void shca_key_ports(const struct sk_buff *skb, int off,
 			   struct shca_flow_key *key)
 {
@@ -180,8 +174,9 @@ static void shca_key_ports(const struct sk_buff *skb, int off,
 	key->dst_port = ports[1];
 }
 
-/* @skb->data is the network header of a received frame. For a frame that is
- * sent, @off is the length of the Ethernet header before it.
+/*
+ * @skb->data is the network header of a received frame. For a frame that is sent, @off is the
+ * length of the Ethernet header before it.
  */
 static void shca_flow_key_of(const struct sk_buff *skb, int off,
 			     struct shca_flow_key *key)
@@ -227,7 +222,7 @@ static bool shca_flow_matches(const struct shca_flow *flow,
 
 /* ---- delivery ------------------------------------------------------------------- */
 
-/* Selects the work queue that gets the frame. */
+/* Return: the work queue that gets the frame. */
 static struct shca_qp *shca_flow_spread(const struct shca_rss *rss,
 					const struct sk_buff *skb)
 {
@@ -240,7 +235,7 @@ static struct shca_qp *shca_flow_spread(const struct shca_rss *rss,
 					      sizeof(struct in6_addr);
 	flow.src = key.src_ip;
 	flow.dst = key.dst_ip;
-	/* A fragment is hashed without ports, because only the first one has them. */
+	/* Only the first fragment has ports, so fragments are hashed without. */
 	if (!(key.flags & IB_IPV4_MORE_FRAG)) {
 		flow.proto = key.l4;
 		flow.src_port = key.src_port;
@@ -249,7 +244,7 @@ static struct shca_qp *shca_flow_spread(const struct shca_rss *rss,
 	return shca_rss_select(rss, &flow);
 }
 
-/* Delivers one frame to one QP; @skb->data is its Ethernet header. */
+/* @skb->data is the Ethernet header. */
 static void shca_flow_to_qp(struct shca_qp *qp, struct sk_buff *skb)
 {
 	struct shca_rx_skb in = { .skb = skb };
@@ -268,10 +263,7 @@ static void shca_flow_to_qp(struct shca_qp *qp, struct sk_buff *skb)
 	shca_mem_forget(&in.mr);
 }
 
-/*
- * Return: a list of the frames in @skb, as they are on the wire; or NULL. @skb
- * stays the caller's.
- */
+/* Return: a list of the frames in @skb, as on the wire; or NULL. @skb stays the caller's. */
 static struct sk_buff *shca_flow_frames(const struct sk_buff *skb)
 {
 	struct sk_buff *frame, *segs;
@@ -303,7 +295,7 @@ static struct sk_buff *shca_flow_frames(const struct sk_buff *skb)
 	return frame;
 }
 
-/* Is the frame neither for this host nor for a group that it is in? */
+/* Is the frame neither for this host nor for a group of it? */
 static bool shca_flow_is_strange(struct net_device *ndev,
 				 const struct sk_buff *skb)
 {
@@ -332,10 +324,9 @@ static bool shca_flow_default_wants(const struct shca_flow *flow,
 }
 
 /*
- * State of the walk along the rules. Once a rule of @priority has @taken the
- * frame, rules of later priorities do not see it. @frames are made when the
- * first rule gets the frame. @given has the QPs that got it, those of @class from
- * @of_class on.
+ * State of the walk along the rules. Once a rule of @priority has @taken the frame, rules of
+ * later priorities do not see it. @frames are made for the first rule that gets the frame.
+ * @given has the QPs that got it, those of @class from @of_class on.
  */
 struct shca_flow_walk {
 	struct shca_dev *dev;
@@ -350,7 +341,7 @@ struct shca_flow_walk {
 	const struct shca_qp *given[SHCA_FLOW_COPIES];
 };
 
-/* Return: whether @flow gets the frame. */
+/* Return: does @flow get the frame? */
 static bool shca_flow_asks(struct shca_flow_walk *walk,
 			   const struct shca_flow *flow)
 {
@@ -372,7 +363,7 @@ static bool shca_flow_asks(struct shca_flow_walk *walk,
 	}
 }
 
-/* Return: whether the QP of @flow gets a copy by this rule, which is noted. */
+/* Return: does the QP of @flow get a copy by this rule? It is then noted. */
 static bool shca_flow_is_new(struct shca_flow_walk *walk,
 			     const struct shca_flow *flow)
 {
@@ -413,7 +404,7 @@ static void shca_flow_give(struct shca_flow_walk *walk,
 	shca_qp_put(flow->qp);
 }
 
-/* Return: whether a rule has taken the frame from the host. */
+/* Return: has a rule taken the frame from the host? */
 static bool shca_flow_receive(struct shca_dev *dev, const struct sk_buff *skb,
 			      int off, unsigned int first_class)
 {
@@ -454,7 +445,7 @@ static unsigned int shca_flow_ingress(void *priv, struct sk_buff *skb,
 
 /* ---- loopback ---------------------------------------------------------------------- */
 
-/* Finds the rules' destination of a frame that @dev sends. */
+/* By the rules, where does a frame go that @dev sends? */
 static enum shca_taken shca_flow_takes(struct shca_dev *dev,
 				       const struct sk_buff *skb)
 {
@@ -480,11 +471,7 @@ static enum shca_taken shca_flow_takes(struct shca_dev *dev,
 	return taken;
 }
 
-/*
- * struct shca_flows.loop_frame: like the switch of an adapter, which applies its
- * own rules. Delivery is deferred, because the caller holds a lock of the
- * sending QP.
- */
+/* As an adapter's switch does. Deferred, because the caller holds a lock of the sending QP. */
 static bool shca_flow_loop(struct shca_dev *dev, struct sk_buff *skb)
 {
 	enum shca_taken taken = shca_flow_takes(dev, skb);
@@ -551,7 +538,7 @@ static void shca_spec_eth(const struct ib_flow_eth_filter *f,
 	key->vlan_tci = f->vlan_tag;
 }
 
-/* Each layer may appear once, and must match what the layer below says of it. */
+/* A layer may appear once. */
 static int shca_flow_add_spec(struct shca_flow *flow,
 			      const union ib_flow_spec *spec, bool *has_eth)
 {
@@ -640,7 +627,7 @@ static int shca_flow_classify(struct shca_flow *flow,
 	return attr->num_of_specs ? -EINVAL : 0;
 }
 
-/* Widens the netdev's address filter, so that the rule's frames arrive. */
+/* Widen the netdev's address filter, so that the rule's frames arrive. */
 static int shca_flow_open_filter(struct shca_flow *flow,
 				 struct net_device *ndev)
 {
@@ -697,14 +684,14 @@ static int shca_flow_hook(struct shca_dev *dev)
 		.dev = dev->ndev,
 		.pf = NFPROTO_NETDEV,
 		.hooknum = NF_NETDEV_INGRESS,
-		.priority = INT_MIN,	/* before all other hooks, as an adapter is */
+		.priority = INT_MIN,	/* before all other hooks, as an adapter */
 	};
 	return nf_register_net_hook(dev_net(dev->ndev), &dev->flows.hook);
 }
 
 static void shca_flow_unhook(struct shca_dev *dev)
 {
-	/* The netdev's current namespace; it may be moving to another one. */
+	/* The netdev's current namespace, as it may be moving. */
 	nf_unregister_net_hook(dev_net(dev->ndev), &dev->flows.hook);
 }
 
@@ -771,10 +758,10 @@ struct ib_flow *shca_create_flow(struct ib_qp *ibqp, struct ib_flow_attr *attr,
 	err = shca_fault_verb(ibqp->device, SHCA_FAULT_VERB_CREATE_FLOW);
 	if (err)
 		return ERR_PTR(err);
-	/* UD finds datagrams by QP number. */
+	/* QP numbers select UD QPs. */
 	if (qp->type != IB_QPT_RAW_PACKET)
 		return ERR_PTR(-EOPNOTSUPP);
-	/* Whoever has got the context of the QP's process may have fewer rights. */
+	/* The context of the QP's process may have been passed to one with fewer rights. */
 	if (!shca_qp_may_be_raw(qp->dev))
 		return ERR_PTR(-EPERM);
 	flow = kzalloc(sizeof(*flow), GFP_KERNEL_ACCOUNT);

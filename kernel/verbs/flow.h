@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/*
- * Flow steering: rules that give Ethernet frames to RAW_PACKET QPs, in place of
- * the host's stack or beside it.
- */
+/* Flow steering: rules that give Ethernet frames to RAW_PACKET QPs */
 #ifndef SHCA_FLOW_H
 #define SHCA_FLOW_H
 
@@ -12,7 +9,7 @@ struct shca_dev;
 
 /* Prepare a device without rules. */
 void shca_flow_init_dev(struct shca_dev *dev);
-/* Undo it; the device is unregistered and has no rules. */
+/* Undo it. The device is unregistered and has no rules. */
 void shca_flow_exit_dev(struct shca_dev *dev);
 
 /* operations in struct ib_device_ops */

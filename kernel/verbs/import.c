@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/*
- * Queries of a process that imports a context by its file, and the context's
- * objects. They are methods of uverbs' ioctl interface.
- */
+/* Methods of uverbs for a process that imports a context by its file, and the context's objects */
 #include "import.h"
 
 #define UVERBS_MODULE_NAME softhca
@@ -29,7 +26,7 @@ ADD_UVERBS_ATTRIBUTES_SIMPLE(
 					       reserved),
 			    UA_MANDATORY));
 
-/* Does the protection domain exist? The uverbs look-up before this answers. */
+/* The look-up by uverbs has answered whether the protection domain exists. */
 static int UVERBS_HANDLER(SHCA_METHOD_PD_QUERY)(struct uverbs_attr_bundle *attrs)
 {
 	return PTR_ERR_OR_ZERO(uverbs_attr_get_obj(attrs, SHCA_ATTR_PD_HANDLE));

@@ -1,25 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Multicast groups of UD (IBTA 10.5, annex A17.4.6): an MGID is an IP multicast
- * address.
+ * Multicast groups of UD (IBTA 10.5, annex A17.4.6): an MGID is an IP multicast address.
  *
- * The host joins a group when the first QP of a device attaches to it. IGMP or
- * MLD tells routers and switches, and the netdev's filter admits the frames.
- * The IP stack then delivers them to the socket on port 4791. Packets that this
- * host sends come back to it as to any member. So QPs of one machine reach each
- * other, and an attached QP gets its own messages, as the specification
- * requires.
+ * The host joins a group when the first QP of a device attaches to it. IGMP or MLD informs
+ * routers and switches, and the netdev's filter admits the frames. The IP stack then delivers
+ * them to the socket on port 4791. Packets that this host sends are looped back to it as to
+ * any member. So QPs of one machine reach each other, and an attached QP gets its own
+ * messages, as the specification requires.
  *
- * The membership is the netdev's and not a socket's. A socket may have fewer
- * memberships (igmp_max_memberships) than an adapter has groups. If the device
- * is in a bond or bridge, that one has the IP addresses, so it joins.
+ * The membership is the netdev's and not a socket's, because a socket may have fewer
+ * memberships (igmp_max_memberships) than an adapter has groups. If the device is in a bond
+ * or bridge, that one has the IP addresses, so it joins.
  *
  * An InfiniBand port joins nothing: consumers ask the subnet manager for that. The port
- * takes what is for a group to which a QP is attached, and returns its own packets.
+ * receives packets of groups to which a QP is attached, and loops its own ones back.
  *
- * Groups are changed under a mutex, inside RTNL where memberships need that. IPoIB
- * detaches its QPs under RTNL, so an InfiniBand port must do without it. They are read
- * under RCU.
+ * Groups are read under RCU and changed under a mutex, inside RTNL where memberships need
+ * that. IPoIB detaches its QPs under RTNL, so an InfiniBand port must not take it.
  */
 #include "mcast.h"
 
@@ -47,7 +44,7 @@ static bool shca_mcast_is_ipv4(const struct shca_group *group)
 	return ipv6_addr_v4mapped(&group->mgid);
 }
 
-/* The netdev that has the addresses of @dev; NULL while it is unregistered. */
+/* The netdev that has the addresses of @dev; NULL while it is unregistered */
 static struct net_device *shca_mcast_ndev(const struct shca_dev *dev)
 {
 	struct net_device *ndev = dev->ndev, *upper;
@@ -72,10 +69,7 @@ static void shca_mcast_leave(struct shca_group *group)
 		in_dev_put(in_dev);
 	}
 	if (idev) {
-		/*
-		 * ipv6_dev_mc_dec() uses the netdev, which may have a new
-		 * inet6_dev by now.
-		 */
+		/* ipv6_dev_mc_dec() uses the netdev, which may have a new inet6_dev by now. */
 		if (__in6_dev_get(idev->dev) == idev)
 			ipv6_dev_mc_dec(idev->dev, &group->mgid);
 		in6_dev_put(idev);
@@ -141,7 +135,7 @@ void shca_mcast_refresh(struct shca_net *snet)
 			if (shca_mcast_is_joined(group))
 				continue;
 			shca_mcast_leave(group);
-			/* If there is no memory, the next change tries again. */
+			/* Without memory, the next change tries again. */
 			shca_mcast_join(group);
 		}
 	mutex_unlock(&snet->groups_lock);
@@ -227,7 +221,7 @@ static int shca_mcast_attach(struct shca_qp *qp, const struct in6_addr *mgid)
 
 	lockdep_assert_held(&dev->snet->groups_lock);
 	group = shca_mcast_find(dev, mgid);
-	/* uverbs answers a process that attaches twice from its own list. */
+	/* uverbs handles a process that attaches twice by its own list. */
 	if (group && shca_mcast_find_member(group, qp))
 		return -EEXIST;
 	if (dev->mcast.nr_attached >= shca_limit(dev, MCAST_TOTAL) ||
@@ -272,7 +266,7 @@ static int shca_mcast_detach(struct shca_qp *qp, const struct in6_addr *mgid)
 	return 0;
 }
 
-/* The RDMA core has checked that it is a multicast GID, and that the QP is UD. */
+/* The RDMA core has checked that the GID is multicast and the QP UD. */
 int shca_attach_mcast(struct ib_qp *ibqp, union ib_gid *mgid, u16 mlid)
 {
 	struct shca_qp *qp = to_shca_qp(ibqp);

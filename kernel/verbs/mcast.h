@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/*
- * Multicast: QPs attach to groups. The host joins them, so that switches and
- * its own IP stack deliver the packets.
- */
+/* Multicast: QPs attach to groups, and the host joins them. */
 #ifndef SHCA_MCAST_H
 #define SHCA_MCAST_H
 
@@ -11,8 +8,8 @@
 struct shca_net;
 
 /*
- * Update memberships after a netdev has changed. Such a netdev went, came, entered a bond or
- * bridge, or lost its IP part for a time.
+ * Update memberships after a netdev went, came, entered a bond or bridge, or lost its IP part
+ * for a time.
  * Context: RTNL held.
  */
 void shca_mcast_refresh(struct shca_net *snet);

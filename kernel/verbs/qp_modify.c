@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/*
- * Modification of a QP.  Three steps: refuse what is wrong before anything
- * changes; prepare what may sleep; apply under both sides' locks, one function
- * per target state.
- */
+/* Modification of a QP: refuse, prepare what may sleep, apply under both sides' locks. */
 #include "qp_modify.h"
 
 #include <linux/slab.h>
@@ -35,7 +31,7 @@
 
 /* ---- refuse ------------------------------------------------------------------ */
 
-/* Return: NULL, or why a path cannot be used. */
+/* Return: NULL, or why the path is refused. */
 static const char *shca_path_wrong(const struct shca_qp *qp,
 				   const struct ib_qp_attr *attr, int mask)
 {
@@ -58,9 +54,7 @@ static const char *shca_path_wrong(const struct shca_qp *qp,
 	return shca_apm_attr_wrong(qp, attr, mask);
 }
 
-/* Return: NULL, or why an attribute cannot be had.  (Privileged Q_Keys are
- * refused by the core where they must be.)
- */
+/* Return: NULL, or why an attribute is refused. The RDMA core checks privileged Q_Keys. */
 static const char *shca_attr_wrong(const struct shca_dev *dev,
 				   const struct ib_qp_attr *attr, int mask)
 {
@@ -134,7 +128,7 @@ static void shca_qp_save_attr(struct shca_qp *qp, const struct ib_qp_attr *attr,
 		a->path_mig_state = attr->path_mig_state;
 	if (mask & IB_QP_AV) {
 		a->ah_attr = attr->ah_attr;
-		/* The core holds the GID for the QP, we keep its bytes. */
+		/* The RDMA core has the GID's reference; only its bytes are kept. */
 		a->ah_attr.grh.sgid_attr = NULL;
 	}
 	if (mask & IB_QP_ALT_PATH) {
@@ -146,7 +140,7 @@ static void shca_qp_save_attr(struct shca_qp *qp, const struct ib_qp_attr *attr,
 	}
 }
 
-/* Datagrams have no path MTU of their own: the port's at the time. */
+/* Datagrams have the port's current MTU. */
 static u32 shca_qp_mtu(const struct shca_qp *qp)
 {
 	if (shca_qp_transport(qp->type) == SHCA_TRANSPORT_UD)
@@ -173,9 +167,9 @@ static void shca_start_responder(struct shca_qp *qp)
 		.tells_short = qp->is_user,
 		.marking = READ_ONCE(qp->dev->resv8a),
 		.apm = qp->apm.is.state,
-		/* Its requester has been told of us by then: rdma_cm brings ECE before RTR. */
+		/* rdma_cm exchanges ECE before RTR: the peer's requester has our options then. */
 		.peer = shca_peer_of_ece(qp->peer_ece) & SHCA_PEER_OOO,
-		/* An SRQ's requests may all be taken by others (IBTA 9.7.7.2). */
+		/* An SRQ has no credits: other QPs may take its requests (IBTA 9.7.7.2). */
 		.credits = qp->type == IB_QPT_RC && qp->rq.ring.entries,
 		.rate_kbps = qp->av.rate_kbps,
 		.cnp = READ_ONCE(qp->dev->cc.mode) != SHCA_CC_MODE_OFF,
@@ -187,13 +181,10 @@ static void shca_start_responder(struct shca_qp *qp)
 	shca_resp_start(&qp->rq.resp, &attr);
 }
 
-/*
- * Upper bound of the rate of DCQCN in bytes a second: 100 Gbit/s.  The speed of a
- * netdev is under RTNL, and veth reports an invented one.
- */
+/* Upper bound of DCQCN's rate: 100 Gbit/s. A netdev's speed needs RTNL; veth's is invented. */
 #define SHCA_CC_LINE	12500000000ull
 
-/* Has a queue pair an algorithm? None where the device's is off, and for datagrams. */
+/* Does the QP have congestion control? Not if the device's is off, and not for datagrams. */
 static bool shca_qp_has_cc(const struct shca_qp *qp)
 {
 	return shca_qp_is_reliable(qp) &&
@@ -236,7 +227,7 @@ void shca_qp_reset_locked(struct shca_qp *qp)
 	qp->resets++;
 	qp->peer_ece = 0;
 	qp->sq.peer_looks = 0;
-	/* Nothing is written any more once the process knows of it. */
+	/* After RESET, the kernel writes nothing into memory of the process. */
 	if (static_branch_unlikely(&shca_manners_on) && qp->rq.delayed)
 		shca_delayed_place(qp->rq.delayed);
 	shca_req_reset(&qp->sq.req);
@@ -267,7 +258,7 @@ void shca_qp_reset_locked(struct shca_qp *qp)
 	WRITE_ONCE(qp->status->first_psn, 0);
 }
 
-/* Attributes that may change while the sides run; more in SQD, with nothing on its way. */
+/* Attributes that may change while the sides run; more in SQD with nothing in flight */
 static void shca_modify_sides(struct shca_qp *qp, int mask, bool in_sqd)
 {
 	const struct shca_req_attr req = {
@@ -313,9 +304,7 @@ static void shca_modify_sides(struct shca_qp *qp, int mask, bool in_sqd)
 	shca_resp_modify(&qp->rq.resp, &resp, resp_mask);
 }
 
-/*
- * Under both side locks, from @cur to @next, @mask already saved in qp->attr.
- */
+/* Under both locks; qp->attr has the attributes of @mask already. */
 static void shca_apply_state(struct shca_qp *qp, enum ib_qp_state cur,
 			     enum ib_qp_state next, int mask)
 {
@@ -326,7 +315,7 @@ static void shca_apply_state(struct shca_qp *qp, enum ib_qp_state cur,
 	case IB_QPS_RTR:
 		if (cur == IB_QPS_INIT && qp->type != IB_QPT_XRC_INI)
 			shca_start_responder(qp);
-		/* It has a peer, which may have looked for it before. */
+		/* The QP has a peer now, which may have looked for it before. */
 		shca_net_note_change();
 		break;
 	case IB_QPS_RTS:
@@ -350,7 +339,6 @@ static void shca_apply_state(struct shca_qp *qp, enum ib_qp_state cur,
 	case IB_QPS_SQE:
 		break;
 	}
-	/* What may change while running. */
 	if (mask & IB_QP_PKEY_INDEX)
 		WRITE_ONCE(qp->pkey_index, qp->attr.pkey_index);
 	if (mask & IB_QP_RATE_LIMIT)
@@ -368,7 +356,7 @@ static int shca_qp_alloc_rd(struct shca_qp *qp, u32 depth,
 	return *rd ? 0 : -ENOMEM;
 }
 
-/* Return: NULL, or why a path cannot be had. */
+/* Return: NULL, or why a path is refused. */
 static const char *shca_qp_make_paths(struct shca_qp *qp,
 				      const struct ib_qp_attr *attr, int mask,
 				      struct shca_av *av, struct shca_av *alt)
@@ -403,7 +391,7 @@ static int shca_modify_locked(struct shca_qp *qp, struct ib_qp_attr *attr,
 		next = attr->qp_state;
 	if (qp->rss && qp->type == IB_QPT_RAW_PACKET)
 		return -EOPNOTSUPP;
-	/* There is no send queue that could begin to work. */
+	/* There is no send queue to start. */
 	if (qp->rss && next == IB_QPS_RTS)
 		return -EINVAL;
 	if (!ib_modify_qp_is_ok(cur, next, qp->type, mask))
@@ -415,7 +403,7 @@ static int shca_modify_locked(struct shca_qp *qp, struct ib_qp_attr *attr,
 	why = shca_qp_make_paths(qp, attr, mask, &av, &alt);
 	if (why)
 		return shca_refuse(qp->dev, qp->qpn, -EINVAL, why);
-	/* Changed in SQD, where READs may be on record: only to a larger ring. */
+	/* In SQD READs may be on record, so the ring can only grow. */
 	if (mask & IB_QP_MAX_DEST_RD_ATOMIC &&
 	    (cur == IB_QPS_INIT ||
 	     (cur == IB_QPS_SQD &&
@@ -426,7 +414,7 @@ static int shca_modify_locked(struct shca_qp *qp, struct ib_qp_attr *attr,
 			return err;
 	}
 
-	/* What was posted before is flushed, not executed (IBTA 10.3.1.7). */
+	/* Requests that were posted before are flushed, not executed (IBTA 10.3.1.7). */
 	if (cur == IB_QPS_SQE && next == IB_QPS_RTS)
 		shca_sq_flush_all(qp);
 
@@ -435,7 +423,7 @@ static int shca_modify_locked(struct shca_qp *qp, struct ib_qp_attr *attr,
 
 	spin_lock_bh(&qp->sq.lock);
 	spin_lock(&qp->rq.lock);
-	/* Between the check and here it may have failed by itself. */
+	/* Since the check, the QP may have gone to the error state. */
 	if (qp->state != cur && next != IB_QPS_ERR && next != IB_QPS_RESET) {
 		spin_unlock(&qp->rq.lock);
 		spin_unlock_bh(&qp->sq.lock);
@@ -468,11 +456,11 @@ static int shca_modify_locked(struct shca_qp *qp, struct ib_qp_attr *attr,
 	if (migrated)
 		shca_qp_event(qp, IB_EVENT_PATH_MIG);
 
-	/* In RESET it produces none, and attr_lock keeps it there. */
+	/* In RESET it produces no completions, and attr_lock keeps it there. */
 	if (next == IB_QPS_RESET)
 		shca_qp_purge_cqs(qp);
 	if (next == IB_QPS_RTS || next == IB_QPS_SQD)
-		shca_sq_run(qp);	/* what was posted, or the drained event */
+		shca_sq_run(qp);	/* posted requests, or the drained event */
 	return 0;
 }
 
@@ -493,14 +481,15 @@ int shca_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		if (req.comp_mask || req.reserved)
 			return -EINVAL;
 	}
-	/* A number has 24 bits; the rest is ignored, as adapters do.  None
-	 * outstanding is one on ConnectX, which keeps the logarithm.
+	/*
+	 * Bits above the 24 of a QP number are ignored, as adapters do. 0 outstanding READs
+	 * means 1 on ConnectX, which stores the logarithm.
 	 */
 	attr->dest_qp_num &= 0xffffff;
 	if (mask & IB_QP_MAX_QP_RD_ATOMIC && !attr->max_rd_atomic)
 		attr->max_rd_atomic = 1;
 	mutex_lock(&qp->attr_lock);
-	/* Before the state that it is for, and forgotten by a change to RESET. */
+	/* Before the state that it applies to; a change to RESET clears it. */
 	if (req.peer_ece)
 		qp->peer_ece = req.peer_ece;
 	err = shca_modify_locked(qp, attr, mask);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* States of a QP and what changes with them. */
+/* State changes of a QP, and its attributes */
 #ifndef SHCA_QP_MODIFY_H
 #define SHCA_QP_MODIFY_H
 
@@ -8,7 +8,7 @@
 
 struct shca_qp;
 
-/* Forget everything, both locks held. */
+/* Reset the state of both sides. Context: both locks held. */
 void shca_qp_reset_locked(struct shca_qp *qp);
 
 /* struct ib_device_ops */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* Creation, destruction and query of queue pairs: see qp.h for the order of destruction. */
+/* Creation, destruction and query of QPs: see qp.h for the order of destruction. */
 #include "qp_verbs.h"
 
 #include <linux/capability.h>
@@ -32,7 +32,7 @@
 #include "rss.h"
 
 #define SHCA_SLOT_ALIGN	64
-/* Private send requests of a QP with tag matching, at least. */
+/* Minimum private send requests of a QP with tag matching */
 #define SHCA_TM_WINDOW	16u
 
 /* ---- references ----------------------------------------------------------- */
@@ -43,9 +43,7 @@ struct shca_qp *shca_qp_get(struct ib_qp *ibqp)
 
 	rcu_read_lock();
 	qp = rcu_dereference(container_of(ibqp, struct shca_ibqp, ibqp)->qp);
-	/* A QP that is withdrawn after this look stays for a grace period, but
-	 * may give no new reference.
-	 */
+	/* In destruction, it gives no new references, but stays for a grace period. */
 	if (qp && !refcount_inc_not_zero(&qp->ref))
 		qp = NULL;
 	rcu_read_unlock();
@@ -54,16 +52,13 @@ struct shca_qp *shca_qp_get(struct ib_qp *ibqp)
 
 /* ---- creation -------------------------------------------------------------- */
 
-/*
- * The RDMA core of newer kernels asks for the right in the namespace of the RDMA device.
- * That may be another one than the netdev's, whose frames these are.
- */
+/* Newer kernels check it in the RDMA device's namespace. The frames are those of the netdev. */
 bool shca_qp_may_be_raw(const struct shca_dev *dev)
 {
 	return ns_capable(dev->snet->net->user_ns, CAP_NET_RAW);
 }
 
-/* Return: does a QP of this type exist, for a process or a kernel consumer? */
+/* Return: does this QP type exist, for a process or a kernel consumer? */
 static bool shca_qp_has_type(const struct shca_dev *dev, enum ib_qp_type type,
 			     bool is_user)
 {
@@ -74,9 +69,9 @@ static bool shca_qp_has_type(const struct shca_dev *dev, enum ib_qp_type type,
 		return !shca_lacks(dev, UC);
 	case IB_QPT_UD:
 		return !shca_lacks(dev, UD);
-	case IB_QPT_XRC_TGT:	/* a process's, but the core owns it */
+	case IB_QPT_XRC_TGT:	/* of a process, but the RDMA core owns it */
 		return !shca_lacks(dev, XRC);
-	case IB_QPT_RAW_PACKET:	/* of processes whose CAP_NET_RAW the core has seen */
+	case IB_QPT_RAW_PACKET:	/* the RDMA core has checked CAP_NET_RAW */
 		return is_user && !shca_lacks(dev, RAW_PACKET);
 	case IB_QPT_XRC_INI:	/* no kernel consumer uses XRC */
 		return is_user && !shca_lacks(dev, XRC);
@@ -89,7 +84,7 @@ static bool shca_qp_has_type(const struct shca_dev *dev, enum ib_qp_type type,
 	}
 }
 
-/* A queue that the QP does not have may be of any size (ibv_create_qp(3)): of none. */
+/* The size of a queue that the QP does not have is ignored (ibv_create_qp(3)): set it to 0. */
 static void shca_qp_drop_caps(struct ib_qp_init_attr *init)
 {
 	if (init->qp_type == IB_QPT_XRC_TGT)
@@ -100,7 +95,7 @@ static void shca_qp_drop_caps(struct ib_qp_init_attr *init)
 	}
 }
 
-/* Return: NULL, or what of @cap is beyond the device's limits. */
+/* Return: NULL, or which limit of the device @cap exceeds. */
 static const char *shca_qp_cap_wrong(const struct shca_personality *is,
 				     const struct ib_qp_cap *cap)
 {
@@ -140,27 +135,26 @@ static int shca_qp_check_init(struct shca_dev *dev,
 			       !init->recv_cq))
 		return shca_refuse(dev, 0, -EINVAL,
 				   "send_cq, recv_cq or the xrcd of an XRC target is missing");
-	/* Every device has the queue pairs of the RDMA core, which are of a fixed size. */
+	/* The RDMA core's own QPs have a fixed size, on every device. */
 	why = shca_qp_cap_wrong(init->qp_type == IB_QPT_GSI ||
 				init->qp_type == IB_QPT_SMI ?
 				&shca_native : &dev->personality, &init->cap);
 	return why ? shca_refuse(dev, 0, -EINVAL, why) : 0;
 }
 
-/* Has it a send queue? */
 static bool shca_qp_has_sq(const struct shca_qp *qp)
 {
 	return qp->type != IB_QPT_XRC_TGT && !qp->rss && !qp->wq;
 }
 
-/* Has it a ring of receive requests that is its own? */
+/* Does the QP have a receive ring of its own? */
 static bool shca_qp_has_rq(const struct shca_qp *qp)
 {
 	return !qp->rq.srq && !qp->rss && qp->type != IB_QPT_XRC_INI &&
 	       qp->type != IB_QPT_XRC_TGT;
 }
 
-/* A queue that it has not is one without entries, from which nothing is taken. */
+/* Without a send queue, the ring has no entries. */
 static void shca_qp_size_sq(struct shca_qp *qp, struct ib_qp_cap *cap)
 {
 	struct shca_sq *sq = &qp->sq;
@@ -216,10 +210,10 @@ static int shca_qp_alloc_rings(struct shca_qp *qp)
 	u32 window = min_t(u32, sq->entries, SHCA_SQ_WINDOW);
 	u32 stride = shca_req_stride(sq->max_sge);
 
-	/* Rendezvous need room there, too, which the process has not asked for. */
+	/* Rendezvous need requests that the process did not ask for. */
 	if (shca_qp_tm(qp))
 		window = max(window, SHCA_TM_WINDOW);
-	/* UD: each request has its address vector behind its segments. */
+	/* UD: each request has its address vector after its segments. */
 	if (shca_qp_transport(qp->type) == SHCA_TRANSPORT_UD)
 		stride += ALIGN(sizeof(struct shca_av), 8);
 
@@ -261,7 +255,7 @@ int shca_qp_share(struct shca_qp *qp, struct ib_ucontext *uctx)
 	return 0;
 }
 
-/* A QP without rings has nothing to be mapped, and no doorbell. */
+/* A QP without rings has no mapping and no doorbell. */
 static int shca_qp_map_user(struct shca_qp *qp, struct ib_udata *udata)
 {
 	struct shca_ucontext *uctx = rdma_udata_to_drv_context(udata,
@@ -343,19 +337,20 @@ static struct shca_qp *shca_qp_alloc(struct shca_dev *dev, struct ib_pd *pd,
 	qp->xrcd = init->xrcd;
 	qp->sq.cq = init->send_cq ? to_shca_cq(init->send_cq) : NULL;
 	qp->rq.cq = init->recv_cq ? to_shca_cq(init->recv_cq) : NULL;
-	/* An XRC target has none: each packet names its own. The core takes one for
-	 * it all the same, but counts no use of it, so it may go at any time.
+	/*
+	 * An XRC target has no SRQ: each packet names one. The RDMA core accepts an SRQ, but
+	 * does not count its use, so it may be destroyed at any time.
 	 */
 	if (init->srq && init->qp_type != IB_QPT_XRC_TGT)
 		qp->rq.srq = to_shca_srq(init->srq);
-	if (shca_qp_tm(qp))	/* completes to the SRQ's, whatever the QP's is */
+	if (shca_qp_tm(qp))	/* completes to the SRQ's CQ */
 		qp->rq.cq = to_shca_cq(init->srq->ext.cq);
 	shca_qp_tm_init(qp);
 	qp->sq.sig_all = init->sq_sig_type == IB_SIGNAL_ALL_WR;
 	refcount_set(&qp->ref, 1);
 	init_completion(&qp->unused);
 	mutex_init(&qp->attr_lock);
-	/* A process's handler only wakes up readers: fine in any context. */
+	/* A process's event handler only wakes up readers, in any context. */
 	shca_qp_events_init(qp, is_user);
 	shca_sq_init(qp);
 	shca_rq_init(qp);
@@ -376,7 +371,7 @@ struct shca_qp *shca_qp_make(struct shca_dev *dev, struct ib_pd *pd,
 	err = shca_qp_alloc_rings(qp) ?:
 	      shca_delayed_make(shca_limit(dev, LATE_US), &qp->rq.lock, &qp->rq.delayed);
 	if (err) {
-		qp->rss = NULL;	/* is the caller's */
+		qp->rss = NULL;	/* stays the caller's */
 		shca_qp_free(qp);
 		return ERR_PTR(err);
 	}
@@ -428,9 +423,7 @@ int shca_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 		return PTR_ERR(qp);
 	}
 	qp->ibqp = ibqp;
-	/* With work queues it has no states to go through, as adapters have it;
-	 * but a datagram QP needs its Q_Key first.
-	 */
+	/* A RAW_PACKET QP with work queues has no state changes; a UD QP needs its Q_Key first. */
 	if (rss && qp->type == IB_QPT_RAW_PACKET)
 		qp->state = IB_QPS_RTR;
 	if (udata) {
@@ -438,18 +431,14 @@ int shca_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 		if (err)
 			goto err_free;
 	}
-	/* Last: from here on packets find it. */
+	/* Last, because packets find it from here on. */
 	err = shca_net_add_qp(dev->snet, qp, udata);
 	if (err)
 		goto err_free;
-	/*
-	 * `rdma resource show` would print the number of the QP's PD
-	 * (fill_res_qp_entry() of 6.12). An XRC responder has none, so it is not
-	 * shown.
-	 */
+	/* `rdma resource show` of 6.12 would read the PD, which an XRC target does not have. */
 	if (init->qp_type == IB_QPT_XRC_TGT)
 		rdma_restrack_no_track(&ibqp->res);
-	/* It is complete: pairs with rcu_dereference() in shca_qp_get(). */
+	/* Pairs with rcu_dereference() in shca_qp_get(). */
 	rcu_assign_pointer(container_of(ibqp, struct shca_ibqp, ibqp)->qp, qp);
 	ibqp->qp_num = qp->qpn;
 	trace_shca_state(&qp->dev->ibdev, qp->qpn, IB_QPS_RESET, qp->state);
@@ -460,10 +449,7 @@ err_free:
 	return err;
 }
 
-/*
- * The device is taken from a process: its mappings stay, and a poller finds
- * there how each request ended.
- */
+/* The device is removed, but a poller still finds how each request ended. */
 static void shca_qp_flush_all(struct shca_qp *qp)
 {
 	spin_lock_bh(&qp->sq.lock);
@@ -479,7 +465,7 @@ static void shca_qp_flush_all(struct shca_qp *qp)
 
 void shca_qp_flush_acks(struct shca_qp *qp)
 {
-	/* Run requests posted without a doorbell, as if it had been rung. */
+	/* Run requests posted without a doorbell. */
 	if (qp->sq.stream.batch)
 		shca_sq_run(qp);
 	shca_rq_flush_acks(qp);
@@ -487,7 +473,7 @@ void shca_qp_flush_acks(struct shca_qp *qp)
 
 void shca_qp_purge_cqs(struct shca_qp *qp)
 {
-	/* Those of XRC are processes', which do that for themselves. */
+	/* CQs of XRC QPs are processes', which purge them themselves. */
 	if (qp->rq.cq) {
 		shca_cq_purge(qp->rq.cq, qp->ibqp);
 		shca_cq_show(qp->rq.cq);
@@ -505,9 +491,9 @@ void shca_qp_end(struct shca_qp *qp)
 	else
 		shca_qp_flush_acks(qp);
 	shca_last_error_bury(qp);
-	/* No packet finds it any longer ... */
+	/* From here on no packet finds the QP. */
 	shca_net_del_qp(qp->dev->snet, qp);
-	/* ... those that found it start nothing that lasts ... */
+	/* Packets that have found it start nothing that lasts. */
 	spin_lock_bh(&qp->sq.lock);
 	spin_lock(&qp->rq.lock);
 	qp->dead = true;
@@ -517,10 +503,10 @@ void shca_qp_end(struct shca_qp *qp)
 	shca_side_purge(&qp->sq.side, &qp->lost);
 	shca_side_purge(&qp->rq.side, &qp->lost);
 	shca_qp_unlock(qp);
-	/* ... what was started ends ... */
+	/* Stop what was started. */
 	shca_sq_stop(qp);
 	shca_rq_stop(qp);
-	/* ... and so do they. */
+	/* Wait for these packets. */
 	shca_qp_put(qp);
 	wait_for_completion(&qp->unused);
 	shca_events_stop(&qp->events, false);
@@ -539,11 +525,7 @@ int shca_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 {
 	struct shca_qp *qp = to_shca_qp(ibqp);
 
-	/*
-	 * This comes before the first reference is dropped, and before the grace
-	 * period that ends with freeing the memory. A dump that does not see NULL
-	 * already holds a reference.
-	 */
+	/* Before the grace period of the free: a dump that does not see NULL has a reference. */
 	RCU_INIT_POINTER(container_of(ibqp, struct shca_ibqp, ibqp)->qp, NULL);
 	shca_qp_end(qp);
 	return 0;
@@ -553,7 +535,7 @@ int shca_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 
 bool shca_qp_may_watch(const struct ib_qp *ibqp)
 {
-	/* (which of an object that is dumped stays until that is over) */
+	/* The RDMA core keeps the owner of an object during a dump. */
 	struct task_struct *owner = ibqp->res.task;
 
 	return (owner && same_thread_group(owner, current)) ||
@@ -561,9 +543,9 @@ bool shca_qp_may_watch(const struct ib_qp *ibqp)
 }
 
 /*
- * Without a @mask the core asks, for a dump that any user may request. The current
- * PSNs are what an attacker lacks (docs/security.md), so the dump shows the initial
- * ones. The dump leaves out a QP whose query returns -EAGAIN.
+ * Without a @mask the RDMA core asks, for a dump that any user may request. Current PSNs are
+ * what an attacker lacks (docs/security.md), so the dump has the initial ones. The RDMA core
+ * leaves out a QP whose query returns -EAGAIN.
  */
 int shca_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		  struct ib_qp_init_attr *init)

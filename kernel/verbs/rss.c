@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* Which hashes of receive side scaling a process may ask for. */
 #include "rss.h"
 
 #include <linux/slab.h>
@@ -20,16 +19,13 @@ int shca_rss_check(const struct ib_qp_init_attr *init, bool is_user)
 		return -EOPNOTSUPP;
 	if (init->recv_cq || init->srq || init->cap.max_recv_wr)
 		return -EINVAL;
-	/* It receives, and that is all (as on ConnectX). */
+	/* The QP only receives, as on ConnectX. */
 	if (init->send_cq || init->cap.max_send_wr)
 		return -EOPNOTSUPP;
 	return 0;
 }
 
-/*
- * As strict as ConnectX, so that what works here works there: a packet has one
- * kind of addresses and one of ports.
- */
+/* As strict as ConnectX: a packet has one kind of addresses and one of ports. */
 static int shca_rss_check_hash(const struct ib_rwq_ind_table *table,
 			       const struct shca_rx_hash *hash)
 {
@@ -47,7 +43,7 @@ static int shca_rss_check_hash(const struct ib_rwq_ind_table *table,
 	if ((fields & SHCA_RSS_IPV4 && fields & SHCA_RSS_IPV6) ||
 	    (fields & SHCA_RSS_TCP && fields & SHCA_RSS_UDP))
 		return -EINVAL;
-	/* Hashing nothing is fine where there is nothing to choose. */
+	/* A table with one entry needs no hash. */
 	if (!fields && table->log_ind_tbl_size)
 		return -EINVAL;
 	return 0;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Work queues: each is the receive half of a QP that has nothing else.  So rings,
- * memory on demand, completions, flushing and destruction are the same as for QPs.
- * Its number is taken from those of QPs, lest completions of two queues look alike.
- * Packets from the wire that name it are refused as those to any RAW_PACKET QP.
+ * Work queues: each is the receive half of a QP without a send half. So rings, on-demand
+ * paging, completions, flushing and destruction are the same as for QPs. WQ numbers are QP
+ * numbers, lest completions of two queues look alike. Packets from the wire that name one are
+ * refused as those to any RAW_PACKET QP.
  *
- * The states of a QP stand for those of the WQ: RESET, RTR for RDY, ERR.
+ * QP states stand for those of the WQ: RESET, RTR for RDY, ERR.
  *
- * Lifetime.  The core counts: a WQ stays while a table has it, and a table stays
- * while a QP has it.  Such a QP does not go before all packets that found it.
+ * Lifetime. The RDMA core counts uses: a WQ stays while a table has it, and a table while a
+ * QP has it. Such a QP waits for all packets that have found it.
  */
 #include "wq.h"
 
@@ -68,7 +68,7 @@ static int shca_wq_map_user(struct shca_qp *qp, struct ib_udata *udata)
 	return shca_udata_out(udata, &resp, sizeof(resp));
 }
 
-/* The receive half of @wq, which packets cannot find by themselves. */
+/* Create the receive half of @wq. */
 static int shca_wq_make_qp(struct shca_wq *wq, struct ib_pd *pd,
 			   struct ib_wq_init_attr *init, struct ib_udata *udata)
 {
@@ -140,7 +140,7 @@ static enum ib_wq_state shca_wq_state(const struct shca_qp *qp)
 	}
 }
 
-/* Out of the error state leads RESET alone, and nothing fails in RESET. */
+/* Only RESET leads out of the error state, and a WQ in RESET cannot fail. */
 static bool shca_wq_may_become(enum ib_wq_state cur, enum ib_wq_state next)
 {
 	switch (next) {
@@ -154,10 +154,7 @@ static bool shca_wq_may_become(enum ib_wq_state cur, enum ib_wq_state next)
 	return false;
 }
 
-/*
- * Under both locks.  The core's copy of the state is not kept: it could not follow
- * a WQ that fails by itself.
- */
+/* Under both locks. The RDMA core's copy of the state cannot follow a WQ that fails. */
 static void shca_wq_become(struct shca_wq *wq, enum ib_wq_state next)
 {
 	const struct shca_resp_attr attr = {
@@ -202,7 +199,7 @@ int shca_modify_wq(struct ib_wq *ibwq, struct ib_wq_attr *attr, u32 mask,
 	else if (mask & IB_WQ_STATE)
 		shca_wq_become(wq, attr->wq_state);
 	shca_qp_unlock(qp);
-	/* As for a QP: nothing of its former life comes later. */
+	/* As for a QP, completions of before are dropped. */
 	if (!err && mask & IB_WQ_STATE && attr->wq_state == IB_WQS_RESET)
 		shca_qp_purge_cqs(qp);
 	return err;

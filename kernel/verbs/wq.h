@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/*
- * Work queues and indirection tables of verbs (ibv_create_wq,
- * ibv_create_rwq_ind_table).
- */
+/* Work queues and indirection tables of verbs (ibv_create_wq, ibv_create_rwq_ind_table) */
 #ifndef SHCA_WQ_H
 #define SHCA_WQ_H
 
 #include <rdma/ib_verbs.h>
 
-/* An indirection table; the core has its work queues. */
+/* The RDMA core has its work queues. */
 struct shca_rwq_table {
 	struct ib_rwq_ind_table ibtbl;
 };
