@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* What a device says of itself: limits and capabilities. */
 #include "attr.h"
 
 #include <linux/module.h>
@@ -12,7 +11,7 @@
 #include "../queue/tm.h"
 #include "personality_netlink.h"
 
-/* Encodes the module's version so that `rdma dev` and ibv_devinfo show it. */
+/* Encode the module's version as `rdma dev` and ibv_devinfo show it. */
 static u64 shca_fw_ver(void)
 {
 	unsigned int major = 0, minor = 0, patch = 0;
@@ -28,7 +27,7 @@ int shca_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 {
 	struct shca_dev *dev = to_shca_dev(ibdev);
 
-	/* NULL or empty at registration, depending on the kernel. */
+	/* NULL or empty at registration, depending on the kernel */
 	if (udata && (udata->inlen || udata->outlen))
 		return -EINVAL;
 	memset(attr, 0, sizeof(*attr));

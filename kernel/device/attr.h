@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* What a device says of itself: limits and capabilities. */
+/* Limits and capabilities that a device reports */
 #ifndef SHCA_ATTR_H
 #define SHCA_ATTR_H
 
 #include <rdma/ib_verbs.h>
 
-/* Shown by query_device and sysfs. */
+/* Reported by query_device and sysfs */
 #define SHCA_HW_VER	1
 
 /* struct ib_device_ops */

@@ -9,7 +9,7 @@
 #include "../base/dev.h"
 #include "../core/requester/dcqcn.h"
 
-/* struct shca_cc_param - @off: where in struct shca_cc_params; @least: @most: its range */
+/* struct shca_cc_param - @off: offset in struct shca_cc_params; @least: @most: its range */
 struct shca_cc_param {
 	struct ib_port_attribute attr;
 	size_t off;

@@ -10,7 +10,7 @@
  * Each of them disassociates the contexts of all processes
  * (disassociate_ucontext), which destroys their objects. So none of our objects
  * is in use afterwards, and no process can delay the removal. A process that
- * only polls would never notice, so its outstanding requests are flushed; see
+ * only polls would not notice, so its outstanding requests are flushed; see
  * shca_destroy_qp().
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
@@ -93,7 +93,7 @@ static int shca_query_pkey(struct ib_device *ibdev, u32 port, u16 index,
 	return 0;
 }
 
-/* QP1 and rdma_cm use the default partition, so it is permanent (annex A16.5). */
+/* QP1 and rdma_cm use the default partition, so entry 0 is permanent (annex A16.5). */
 void shca_dev_set_pkey(struct shca_dev *dev, u32 index, u16 pkey)
 {
 	if (xchg(&dev->pkeys[index], pkey) != pkey)
@@ -117,7 +117,7 @@ static enum rdma_link_layer shca_link_layer(struct ib_device *ibdev, u32 port)
 	return IB_LINK_LAYER_ETHERNET;
 }
 
-/* The sysfs attributes of adapters, which ibstat and monitoring read. */
+/* sysfs attributes of adapters, for ibstat and monitoring */
 static ssize_t hca_type_show(struct device *device,
 			     struct device_attribute *attr, char *buf)
 {
@@ -144,7 +144,7 @@ static const struct attribute_group shca_sysfs_group = {
 
 /* ---- contexts and protection domains ------------------------------------------ */
 
-/* SHCA_FEATURE_* by which the administrator asks for the sanitizer. */
+/* SHCA_FEATURE_* of the sanitizer that the administrator has switched on */
 static u64 shca_lint_features(const struct shca_dev *dev)
 {
 	switch (READ_ONCE(dev->lint.mode)) {
@@ -181,7 +181,6 @@ static int shca_alloc_ucontext(struct ib_ucontext *ibuc, struct ib_udata *udata)
 	return shca_udata_out(udata, &resp, sizeof(resp));
 }
 
-/* uverbs methods and attributes of this driver */
 static const struct uapi_definition shca_uverbs_defs[] = {
 	UAPI_DEF_CHAIN(shca_doorbell_defs),
 	UAPI_DEF_CHAIN(shca_dm_defs),
@@ -194,11 +193,7 @@ static void shca_dealloc_ucontext(struct ib_ucontext *uctx)
 {
 }
 
-/*
- * Its existence lets the RDMA core take a device away from a process. There is
- * nothing to do: mappings keep their pages (buf.c), and the core destroys the
- * objects.
- */
+/* Permits disassociation. Mappings keep their pages (buf.c); the RDMA core destroys objects. */
 static void shca_disassociate_ucontext(struct ib_ucontext *uctx)
 {
 }
@@ -226,11 +221,7 @@ static int shca_dealloc_pd(struct ib_pd *pd, struct ib_udata *udata)
 
 /* ---- lifetime -------------------------------------------------------------------- */
 
-/*
- * All objects are destroyed before the device. If a count is not 0, an error
- * path has forgotten an object, and shca_limit_get() would refuse objects one
- * day.
- */
+/* All objects are destroyed before the device. A count that is left is a leak in an error path. */
 static void shca_dev_check_counts(const struct shca_dev *dev)
 {
 	int i;
@@ -240,10 +231,7 @@ static void shca_dev_check_counts(const struct shca_dev *dev)
 			  atomic_read(&dev->nr[i]));
 }
 
-/*
- * The end of a device, registered or not. ib_dealloc_device() calls it, or the
- * RDMA core after unregistration.
- */
+/* The end of a device, called by ib_dealloc_device(), or by the RDMA core after unregistration. */
 static void shca_dealloc_driver(struct ib_device *ibdev)
 {
 	struct shca_dev *dev = to_shca_dev(ibdev);
@@ -270,9 +258,7 @@ static void shca_dealloc_driver(struct ib_device *ibdev)
 	shca_flow_exit_dev(dev);
 	shca_counters_exit(dev);
 	shca_history_exit(dev);
-	/* Requests of other devices may still read it, if they have found a QP
-	 * of this device before. They do not sleep.
-	 */
+	/* Requests that have found a QP of this device may still read it. They do not sleep. */
 	trust = rcu_replace_pointer(dev->trust, NULL, true);
 	if (trust)
 		kfree_rcu(trust, rcu);
@@ -380,7 +366,7 @@ static const struct ib_device_ops shca_dev_ops = {
 	INIT_RDMA_OBJ_SIZE(ib_ucontext, shca_ucontext, ibuc),
 	INIT_RDMA_OBJ_SIZE(ib_xrcd, shca_xrcd, ibxrcd),
 #ifdef HAVE_ALLOC_DMAH
-	/* the RDMA core's part only */
+	/* the RDMA core's struct only */
 	.size_ib_dmah = sizeof(struct ib_dmah),
 	.alloc_dmah = shca_alloc_dmah,
 	.dealloc_dmah = shca_dealloc_dmah,
@@ -394,7 +380,7 @@ static const struct ib_device_ops shca_dev_ops = {
 #endif
 };
 
-/* What an InfiniBand port has instead. The first table that has an operation wins. */
+/* Operations of an InfiniBand port. The first table that has an operation wins. */
 static const struct ib_device_ops shca_ib_dev_ops = {
 	.get_link_layer = shca_ib_link_layer,
 	.get_port_immutable = shca_ib_port_immutable,
@@ -408,7 +394,7 @@ static const struct ib_device_ops shca_ib_dev_ops = {
 #endif
 };
 
-/* An InfiniBand port has another one at the end of its cable, and frames of a size. */
+/* An InfiniBand port needs a peer at the other end of the cable, and a minimum MTU. */
 static int shca_check_ib_netdev(const char *name, struct net_device *ndev)
 {
 	u32 mtu = READ_ONCE(ndev->mtu);
@@ -428,7 +414,7 @@ static int shca_check_ib_netdev(const char *name, struct net_device *ndev)
 	return -EINVAL;
 }
 
-/* The RDMA core passes no extack, so a refusal is an errno and a line in the log. */
+/* The RDMA core passes no extack, so the reason goes to the log. */
 static int shca_check_netdev(const char *name, struct net_device *ndev)
 {
 	const char *why = NULL;
@@ -445,7 +431,7 @@ static int shca_check_netdev(const char *name, struct net_device *ndev)
 	return -EINVAL;
 }
 
-/* A second port of a netdev would have the same GUID, and hear itself. */
+/* A second port of a netdev would have the same GUID, and receive its own hellos. */
 static bool shca_dev_has_twin(const struct shca_dev *dev)
 {
 	const struct shca_dev *other;
@@ -458,7 +444,7 @@ static bool shca_dev_has_twin(const struct shca_dev *dev)
 }
 
 /*
- * Is the netdev still where @dev is? Another namespace cannot end before the device
+ * Is the netdev still in @dev's namespace? Another namespace cannot end before the device
  * does, and nothing would remove the device then.
  */
 static bool shca_dev_has_netdev(const struct shca_dev *dev)
@@ -468,7 +454,7 @@ static bool shca_dev_has_netdev(const struct shca_dev *dev)
 	       net_eq(dev_net(dev->ndev), dev->snet->net);
 }
 
-/* RTNL ensures that no NETDEV_UNREGISTER is missed from here on, nor a move. */
+/* With RTNL, neither NETDEV_UNREGISTER nor a move is missed from here on. */
 static int shca_dev_publish(struct shca_dev *dev)
 {
 	int err = 0;
@@ -487,16 +473,16 @@ static int shca_dev_publish(struct shca_dev *dev)
 }
 
 /*
- * From the MAC address of the netdev. A RoCE device may be on the same netdev, and
- * management finds a port by its GUID. So an InfiniBand device has another one: with
- * the FF-FF of IEEE's old mapping, which is out of use, instead of FF-FE.
+ * From the MAC address of the netdev. A RoCE device may be on the same netdev, and management
+ * finds a port by its GUID. So an InfiniBand device has another GUID: with the FF-FF of
+ * IEEE's old mapping, which is out of use, instead of FF-FE.
  */
 static __be64 shca_dev_guid(const struct shca_dev *dev)
 {
 	u8 mac[ETH_ALEN];
 	__be64 guid;
 
-	/* A netdev of bare IP packets (tun, WireGuard) has no address. */
+	/* Netdevs of bare IP packets (tun, WireGuard) have no MAC address. */
 	if (dev->ndev->type == ARPHRD_NONE)
 		eth_random_addr(mac);
 	else
@@ -518,7 +504,7 @@ static void shca_dev_init_attrs(struct shca_dev *dev)
 					shca_limit(dev, VECTORS));
 	ibdev->node_guid = shca_dev_guid(dev);
 	ibdev->driver_def = shca_uverbs_defs;
-	/* The doorbell of providers that do not know the newer one. */
+	/* The doorbell of older providers */
 	ibdev->uverbs_cmd_mask |= BIT_ULL(IB_USER_VERBS_CMD_POST_SEND);
 	if (shca_link_has_sm(dev->link))
 		ib_set_device_ops(ibdev, &shca_ib_dev_ops);
@@ -527,10 +513,9 @@ static void shca_dev_init_attrs(struct shca_dev *dev)
 }
 
 /*
- * The netdev may have gone during registration; then nobody else unregisters
- * the device. But a registered device may also have been removed and freed
- * meanwhile. So @dev is used only if the list still has it, and with a
- * reference.
+ * If the netdev has gone during registration, nothing else unregisters the device. But a
+ * registered device may have been removed and freed, so @dev is only used if it is still in
+ * the list, and with a reference.
  */
 static int shca_dev_check_gone(struct shca_dev *dev)
 {
@@ -557,8 +542,8 @@ static int shca_dev_check_gone(struct shca_dev *dev)
 		return 0;
 	}
 	/*
-	 * In a work item: it waits for processes that have opened the device already. The
-	 * RDMA core's lock of all link types is held here.
+	 * In a work item, because it waits for processes that have opened the device already,
+	 * and the RDMA core's lock of all link types is held here.
 	 */
 	ib_unregister_device_queued(&found->ibdev);
 	ib_device_put(&found->ibdev);
@@ -578,7 +563,7 @@ static struct shca_dev *shca_dev_make(struct net_device *ndev,
 	if (!dev)
 		return ERR_PTR(-ENOMEM);
 	dev->personality = *personality;
-	/* Only a RoCE device on an Ethernet netdev, or on `lo`, has Ethernet frames to give. */
+	/* Only RoCE devices on Ethernet netdevs or `lo` have Ethernet frames. */
 	if (ib || ndev->type == ARPHRD_NONE)
 		dev->personality.lacks |= BIT_ULL(SHCA_LACK_RAW_PACKET) |
 					  BIT_ULL(SHCA_LACK_FLOW);
@@ -635,7 +620,7 @@ static int shca_dev_register(struct shca_dev *dev, const char *name)
 {
 	int err = ib_register_device(&dev->ibdev, name, NULL);
 
-	if (err == -ENFILE) {	/* the RDMA core's error for a name in use */
+	if (err == -ENFILE) {	/* for a name in use */
 		err = -EEXIST;
 		pr_err_ratelimited("%s: the name is in use by another RDMA device, maybe in another network namespace\n",
 				   name);
@@ -689,9 +674,8 @@ struct shca_dev *shca_dev_find(const char *name)
 	mutex_lock(&shca_dev_lock);
 	list_for_each_entry(dev, &shca_dev_list, node) {
 		/*
-		 * Not dev_name(): a rename frees that string at any time.
-		 * ibdev.name changes in place. Newer kernels have no look-up by
-		 * name in the RDMA core.
+		 * Not dev_name(): a rename frees that string. Newer RDMA cores have no
+		 * look-up by name.
 		 */
 		if (!strncmp(dev->ibdev.name, name, sizeof(dev->ibdev.name)) &&
 		    ib_device_try_get(&dev->ibdev)) {
@@ -740,7 +724,7 @@ static void shca_netdev_event(struct shca_dev *dev, unsigned long event)
 {
 	lockdep_assert_held(&shca_dev_lock);
 	if (!ib_device_try_get(&dev->ibdev)) {
-		/* not registered yet, or unregistered, or between two namespaces */
+		/* not registered yet, unregistered, or between two namespaces */
 		if (event == NETDEV_UNREGISTER)
 			dev->gone = true;
 		return;
@@ -752,7 +736,7 @@ static void shca_netdev_event(struct shca_dev *dev, unsigned long event)
 	case NETDEV_UP:
 	case NETDEV_DOWN:
 	case NETDEV_CHANGE:
-	case NETDEV_CHANGEMTU:	/* an MTU that is too small takes the port down */
+	case NETDEV_CHANGEMTU:	/* a too small MTU takes the port down */
 		shca_port_update(dev);
 		break;
 	}
@@ -788,15 +772,15 @@ static struct notifier_block shca_netdev_nb = {
 /* ---- device removal ------------------------------------------------------- */
 
 /*
- * The netdev may have gone or changed while the device was disabled, on its way to another
- * RDMA namespace. The notifier has only noted the former. RTNL after the RDMA core's locks,
- * as in IPoIB's client.
+ * The netdev may have gone or changed while the device was disabled to move to another RDMA
+ * namespace; the notifier has noted only the former. RTNL nests in the RDMA core's locks, as
+ * in IPoIB's client.
  */
 static void shca_client_catch_up(struct shca_dev *dev)
 {
 	rtnl_lock();
 	mutex_lock(&shca_dev_lock);
-	/* The RDMA core's work waits until this call has returned. */
+	/* The work of the RDMA core waits for the return of this call. */
 	if (dev->gone)
 		ib_unregister_device_queued(&dev->ibdev);
 	else
@@ -806,18 +790,18 @@ static void shca_client_catch_up(struct shca_dev *dev)
 }
 
 /*
- * A client of our own devices. Clients lose a device in the reverse order of
- * registration. ib_uverbs, on which this module depends, has registered before
- * us. So this client is called before the objects of processes are destroyed.
+ * A client of our own devices. A device is taken from clients in the reverse order of their
+ * registration. ib_uverbs, on which this module depends, has registered before. So this
+ * client is called before objects of processes are destroyed.
  */
 static int shca_client_add(struct ib_device *ibdev)
 {
 	if (ibdev->ops.dealloc_driver != shca_dealloc_driver)
-		return -EOPNOTSUPP;	/* another driver's; not an error */
-	/* The device may also come back, in another network namespace. */
+		return -EOPNOTSUPP;	/* another driver's: no error */
+	/* A device may also come back in another network namespace. */
 	WRITE_ONCE(to_shca_dev(ibdev)->removing, false);
 	shca_fault_start_dev(to_shca_dev(ibdev));
-	/* What has happened before, perhaps in another namespace, is told, too. */
+	/* Report earlier events, too, perhaps of another namespace. */
 	shca_events_start(&to_shca_dev(ibdev)->events);
 	if (shca_ib_of(to_shca_dev(ibdev)))
 		shca_ib_start(to_shca_dev(ibdev));
@@ -831,7 +815,7 @@ static void shca_client_remove(struct ib_device *ibdev, void *data)
 	shca_fault_stop_dev(to_shca_dev(ibdev));
 	if (shca_ib_of(to_shca_dev(ibdev)))
 		shca_ib_stop(to_shca_dev(ibdev));
-	/* Consumers are there to be told of the last events. */
+	/* Consumers still exist for the last events. */
 	shca_events_stop(&to_shca_dev(ibdev)->events, true);
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Rules of fault injection over generic netlink. A rule belongs to its device: it
- * survives the process that made it, and ends with the device. One with SHCA_FA_HELD
- * ends before, with the socket of the request. shca_genl_lock serialises
- * these requests. Each refusal names the word of the tool that is wrong.
+ * Rules of fault injection over generic netlink. A rule belongs to its device: it survives
+ * the process that made it, and ends with the device; with SHCA_FA_HELD it ends with the
+ * socket of the request. shca_genl_lock serialises these requests. Each refusal names the
+ * wrong word of the tool.
  */
 #include "fault_netlink.h"
 
@@ -84,15 +84,12 @@ static const struct nla_policy shca_fault_policy[SHCA_FA_MAX + 1] = {
 #define SHCA_OF_ALL	(BIT(SHCA_FAULT_NR) - 1)
 /* An event of the port may wait for a packet. */
 #define SHCA_OF_MOMENTS	(SHCA_OF_PACKETS | SHCA_OF(EVENT))
-/* The responder asks, for a request that it is to execute. */
+/* The responder asks, for a request that it is about to execute. */
 #define SHCA_OF_REQUESTS	(SHCA_OF(NAK) | SHCA_OF(REVOKE))
 #define SHCA_OF_DOORBELLS	(SHCA_OF(LOSE_DOORBELL) | SHCA_OF(DELAY_DOORBELL))
 #define SHCA_OF_DELAYS	(SHCA_OF(DELAY) | SHCA_OF(DELAY_DOORBELL))
 
-/*
- * An attribute, and bits of the faults (enum shca_fault_what) that may have it and that
- * must have it. What the sender is told otherwise.
- */
+/* @may, @must: faults that may or must have @attr (bits of enum shca_fault_what) */
 struct shca_fault_word {
 	u8 attr;
 	u32 may;
@@ -165,7 +162,7 @@ static int shca_fault_check_words(struct nlattr **tb,
 		else if (!tb[word->attr] && word->must & what)
 			why = word->missing;
 		if (why) {
-			/* (the macros take literals only) */
+			/* The macros take literals only. */
 			extack->_msg = why;
 			NL_SET_BAD_ATTR(extack, tb[word->attr]);
 			return -EINVAL;
@@ -189,7 +186,7 @@ static u8 shca_fa_u8(const struct nlattr *attr, u8 absent)
 	return attr ? nla_get_u8(attr) : absent;
 }
 
-/* The receive request's status, where the rule names none. */
+/* Default of the receive request's status */
 static u8 shca_fault_recv_status(u8 nak)
 {
 	switch (nak) {
@@ -202,7 +199,7 @@ static u8 shca_fault_recv_status(u8 nak)
 	}
 }
 
-/* Words that say when, which a list says, too. */
+/* Attributes that a list (SHCA_FA_AT) replaces */
 static bool shca_fault_has_when(struct nlattr **tb)
 {
 	return tb[SHCA_FA_PROBABILITY] || tb[SHCA_FA_EVERY] ||
@@ -210,7 +207,7 @@ static bool shca_fault_has_when(struct nlattr **tb)
 	       tb[SHCA_FA_FOR];
 }
 
-/* Is it an event that does not happen at once, but with a packet? */
+/* Is it an event that waits for a packet? */
 static bool shca_fault_waits(struct nlattr **tb)
 {
 	return nla_get_u8(tb[SHCA_FA_WHAT]) == SHCA_FAULT_EVENT &&
@@ -291,7 +288,7 @@ static int shca_fault_check(struct nlattr **tb, const struct shca_fault_rule *ru
 				    "jitter: missing, dist is about it");
 		return -EINVAL;
 	}
-	/* A limit in the policy has 16 bits only. */
+	/* Policies have limits of 16 bits only. */
 	if (tb[SHCA_FA_QPN] && (!rule->qpn || rule->qpn > SHCA_PSN_MASK)) {
 		NL_SET_ERR_MSG_ATTR(extack, tb[SHCA_FA_QPN],
 				    "qpn: a number from 1 to 0xffffff");
@@ -307,7 +304,7 @@ static int shca_fault_check(struct nlattr **tb, const struct shca_fault_rule *ru
 				    "prob: parts of a million, from 1 on");
 		return -ERANGE;
 	}
-	/* (each alone first: the sum may wrap) */
+	/* One by one, because the sum may wrap. */
 	if (rule->delay_ns > SHCA_FAULT_DELAY_MAX ||
 	    rule->jitter_ns > SHCA_FAULT_DELAY_MAX - rule->delay_ns) {
 		NL_SET_ERR_MSG_ATTR(extack, tb[SHCA_FA_DELAY],
@@ -317,7 +314,7 @@ static int shca_fault_check(struct nlattr **tb, const struct shca_fault_rule *ru
 	return 0;
 }
 
-/* Takes the list of a rule over, which has room for it. */
+/* Copy the list of a rule; @fault has room for it. */
 static int shca_fault_read_list(struct nlattr **tb, struct shca_fault *fault,
 				struct netlink_ext_ack *extack)
 {
@@ -350,7 +347,7 @@ static int shca_fault_read_list(struct nlattr **tb, struct shca_fault *fault,
 
 /* ---- events ------------------------------------------------------------------------ */
 
-/* Events that concern a QP; the others concern the port or the device. */
+/* Events of a QP; all others are of the port or the device. */
 static bool shca_fault_is_qp_event(u8 event)
 {
 	switch (event) {
@@ -370,7 +367,7 @@ static bool shca_fault_is_qp_event(u8 event)
 	}
 }
 
-/* Each event costs memory until somebody takes it, and packets are many. */
+/* Events use memory until a process reads them, and packets are many. */
 static bool shca_fault_ends(const struct shca_fault_when *when)
 {
 	if (when->at || (when->nth && !when->every && !when->count))
@@ -471,12 +468,12 @@ static int shca_fault_reply(struct genl_info *info, u32 id)
 	return genlmsg_reply(msg, info);
 }
 
-/* Whose faults they are, by words of the caller's namespaces. */
+/* Find the processes that the rule is limited to, in the caller's namespaces. */
 static int shca_fault_find_owner(struct nlattr **tb, struct shca_fault *fault,
 				 struct netlink_ext_ack *extack)
 {
 	if (tb[SHCA_FA_PID]) {
-		/* It names no process outside of the caller's PID namespace. */
+		/* Finds no process outside of the caller's PID namespace. */
 		fault->pid = find_get_pid(nla_get_u32(tb[SHCA_FA_PID]));
 		if (!fault->pid) {
 			NL_SET_ERR_MSG_ATTR(extack, tb[SHCA_FA_PID],
@@ -512,7 +509,7 @@ static struct shca_fault *shca_fault_make(struct nlattr **tb,
 	struct shca_fault *fault;
 	int err;
 
-	/* Charged to the caller, although the device keeps it. */
+	/* Charged to the caller, although the device has it. */
 	fault = kzalloc(struct_size(fault, at,
 				    list ? nla_len(list) / sizeof(u32) : 0),
 			GFP_KERNEL_ACCOUNT);
@@ -550,7 +547,7 @@ static int shca_fault_add_to(struct shca_dev *dev, struct nlattr **tb,
 		err = shca_fault_event_now(dev, &fault->rule, info->extack);
 		shca_fault_free(fault);
 	} else {
-		/* No number twice at a time: they come around after 2^32. */
+		/* Unique unless they wrap after 2^32. */
 		if (!++shca_fault_ids)
 			shca_fault_ids = 1;
 		id = shca_fault_ids;
@@ -565,11 +562,11 @@ static int shca_fault_add_to(struct shca_dev *dev, struct nlattr **tb,
 				       "the device has 256 rules, which is the maximum");
 			shca_fault_free(fault);
 		} else {
-			/* Decisions for the direct path are invalid now. */
+			/* Invalidate cached decisions about the direct path. */
 			shca_net_note_change();
 		}
 	}
-	/* Without memory for the answer the rule stands, and `list` has its number. */
+	/* Without memory for the answer, the rule exists, and `list` shows its number. */
 	return err ?: shca_fault_reply(info, id);
 }
 
@@ -598,7 +595,7 @@ int shca_fault_add_doit(struct sk_buff *skb, struct genl_info *info)
 	return err;
 }
 
-/* Rules to delete: of one device or of all of a namespace; one, or all with @id 0. */
+/* Rules to delete: of one device, or of all in a namespace; one, or all with @id 0 */
 struct shca_fault_deletion {
 	struct shca_dev *only;
 	struct net *net;
@@ -659,7 +656,7 @@ static int shca_fault_released(struct shca_dev *dev, int idx, void *arg)
 	return 0;
 }
 
-/* A generic netlink socket is closed. Without any rule it waits for nobody here. */
+/* A generic netlink socket was closed. Without rules, do not wait for the lock. */
 static int shca_fault_notify(struct notifier_block *nb, unsigned long event,
 			     void *arg)
 {
@@ -690,7 +687,7 @@ void shca_fault_exit(void)
 
 /* ---- listing --------------------------------------------------------------------------- */
 
-/* Attributes that are absent where they say nothing. */
+/* Defaults are left out. */
 static int shca_fault_put_u32(struct sk_buff *msg, int attr, u32 value)
 {
 	return value ? nla_put_u32(msg, attr, value) : 0;
@@ -702,9 +699,9 @@ static int shca_fault_put_u64(struct sk_buff *msg, int attr, u64 value)
 }
 
 /*
- * What a process has chosen, or was given, for its memory and its requests: enough of it
- * for a packet that reaches the memory. And a path, which names others' services. So it is
- * for administrators (docs/security.md).
+ * Private to administrators (docs/security.md): what a process has chosen, or was given, for
+ * its memory and its requests is enough to build a packet that reaches the memory; a path
+ * names others' services.
  */
 static int shca_fault_put_private(struct sk_buff *msg,
 				  const struct shca_fault *fault)
@@ -742,7 +739,7 @@ static int shca_fault_put_where(struct sk_buff *msg,
 		 nla_put_u32(msg, SHCA_FA_MSG_LAST, rule->msg_last))) ||
 	       shca_fault_put_u32(msg, SHCA_FA_CQN, rule->cqn) ||
 	       (fault->net && nla_put_flag(msg, SHCA_FA_HELD)) ||
-	       /* 0, and so nothing, for a process that the reader cannot see. */
+	       /* 0, and left out, for a process that the reader cannot see */
 	       shca_fault_put_u32(msg, SHCA_FA_PID, pid_vnr(fault->pid));
 }
 
@@ -797,10 +794,7 @@ static int shca_fault_put_counts(struct sk_buff *msg, struct shca_fault *fault)
 	return err;
 }
 
-/*
- * State of a dump; it goes on at @device and @rule, which are indexes. @all: its reader
- * may see keys and addresses.
- */
+/* Continues at the indexes @device and @rule. @all: the reader may see keys and addresses. */
 struct shca_fault_dump {
 	struct sk_buff *msg;
 	struct net *net;
@@ -868,7 +862,7 @@ static int shca_fault_dump_dev(struct shca_dev *dev, int idx, void *arg)
 
 int shca_fault_get_start(struct netlink_callback *cb)
 {
-	/* A rule with all its lists is in one message. */
+	/* A rule with all its lists must fit into one message. */
 	cb->min_dump_alloc = 2 * SHCA_FAULT_LOG * sizeof(u32) +
 			     SHCA_FAULT_CGROUP_MAX + 1024;
 	return 0;
@@ -879,7 +873,7 @@ int shca_fault_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 	struct shca_fault_dump dump = {
 		.msg = skb,
 		.net = sock_net(skb->sk),
-		/* as for making rules (GENL_UNS_ADMIN_PERM) */
+		/* as for adding rules (GENL_UNS_ADMIN_PERM) */
 		.all = netlink_ns_capable(cb->skb, sock_net(skb->sk)->user_ns,
 					  CAP_NET_ADMIN),
 		.portid = NETLINK_CB(cb->skb).portid,

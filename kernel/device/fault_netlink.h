@@ -8,7 +8,7 @@
 
 #if IS_ENABLED(CONFIG_SOFTHCA_FAULT_INJECTION)
 
-/* Rules with SHCA_FA_HELD end as their netlink sockets are closed. Return: 0 or errno. */
+/* End rules with SHCA_FA_HELD when their netlink sockets are closed. Return: 0 or errno. */
 int shca_fault_init(void);
 void shca_fault_exit(void);
 
@@ -32,7 +32,7 @@ static inline int shca_fault_add_doit(struct sk_buff *skb, struct genl_info *inf
 #define shca_fault_del_doit	shca_fault_add_doit
 #define shca_fault_get_start	NULL
 
-/* No rules: who asks for them before a device is made anew needs no other answer. */
+/* Not an error: a tool may list the rules before it creates a device anew. */
 static inline int shca_fault_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 {
 	return 0;

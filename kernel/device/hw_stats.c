@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/*
- * Counters shown as hw_counters of the port, and separate sets for QPs that are
- * bound to a counter of the RDMA core.
- */
+/* hw_counters of the port, and sets of counters for QPs that are bound to one of the RDMA core */
 #include "hw_stats.h"
 
 #include <linux/slab.h>
@@ -25,7 +22,7 @@ static const struct rdma_stat_desc shca_counter_descs[] = {
 #undef X
 };
 
-/* The RDMA core serialises calls, and calls for changes only. */
+/* The RDMA core serialises calls, and calls only to change. */
 int shca_modify_hw_stat(struct ib_device *ibdev, u32 port, unsigned int index,
 			bool enable)
 {
@@ -72,7 +69,7 @@ int shca_get_hw_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats,
 
 	if (!port)
 		return 0;
-	/* The RDMA core adds those of bound counters, see rdma_counter.h. */
+	/* The RDMA core adds those of bound counters: see rdma_counter.h. */
 	for (i = 0; i < SHCA_CNT_NR; i++)
 		stats->value[i] = shca_counter_sum(dev->counters, i);
 	return SHCA_CNT_NR;
@@ -81,10 +78,7 @@ int shca_get_hw_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats,
 /* ---- counters bound to QPs --------------------------------------------------- */
 
 #ifdef HAVE_SIZE_RDMA_COUNTER
-/*
- * A driver that declares the size of its struct rdma_counter initialises its
- * part. Ours is empty, but the RDMA core calls this without a check.
- */
+/* The RDMA core calls this unchecked if a driver sets size_rdma_counter. Nothing to initialise. */
 void shca_counter_init(struct rdma_counter *counter)
 {
 }
@@ -129,7 +123,7 @@ err_free:
 	return NULL;
 }
 
-/* The first bind makes the set, under the counter's number. */
+/* The first bind creates the set, under the counter's number. */
 #ifdef HAVE_COUNTER_BIND_QP_PORT
 int shca_counter_bind_qp(struct rdma_counter *counter, struct ib_qp *ibqp,
 			 u32 port)
@@ -141,7 +135,7 @@ int shca_counter_bind_qp(struct rdma_counter *counter, struct ib_qp *ibqp)
 	struct shca_qp *qp = shca_qp_get(ibqp);
 	struct shca_bound *bound;
 
-	/* Found by its number, the QP may be on its way to destruction. */
+	/* The RDMA core found the QP by its number; it may be being destroyed. */
 	if (!qp)
 		return -EINVAL;
 	if (counter->id)
@@ -164,7 +158,7 @@ int shca_counter_unbind_qp(struct ib_qp *ibqp)
 {
 	struct shca_qp *qp = shca_qp_get(ibqp);
 
-	/* The QP counts until its end, so it keeps the counter. */
+	/* A QP that is being destroyed counts until its end, in this set. */
 	if (!qp)
 		return -EINVAL;
 	WRITE_ONCE(qp->counters, qp->dev->counters);
@@ -181,7 +175,7 @@ static void shca_bound_free(struct rcu_head *rcu)
 	kfree(bound);
 }
 
-/* Its counts stay in the device's total (the RDMA core keeps a history of its own). */
+/* The counts stay in the device's total. The RDMA core has a history of its own. */
 int shca_counter_dealloc(struct rdma_counter *counter)
 {
 	struct shca_dev *dev = to_shca_dev(counter->device);

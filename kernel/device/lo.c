@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * GIDs of a device on a netdev that is no Ethernet (`lo`, tun). The RDMA core follows
- * address changes of Ethernet netdevs only, so we make it rescan such a netdev. A
+ * GIDs of a device on a netdev that is not Ethernet (`lo`, tun). The RDMA core follows
+ * address changes of Ethernet netdevs only, so this file makes it rescan such netdevs. A
  * rescan adds new GIDs. An address that was removed keeps its GID until the device goes.
  */
 #include "lo.h"
@@ -53,7 +53,7 @@ static struct notifier_block shca_lo_inetaddr_nb = {
 	.notifier_call = shca_lo_inetaddr,
 };
 
-/* Rescans all of them: the netdev of the event may be gone by now. */
+/* Rescan all: the netdev of the event may be gone by now. */
 static void shca_lo_walk(struct work_struct *work)
 {
 	shca_dev_walk(0, shca_lo_schedule, NULL);
@@ -83,7 +83,7 @@ void shca_lo_init_dev(struct shca_dev *dev)
 
 void shca_lo_exit_dev(struct shca_dev *dev)
 {
-	/* The work has dropped its reference to the device, but may not have returned. */
+	/* The work has dropped its reference, but may not have returned. */
 	cancel_work_sync(&dev->rescan);
 }
 

@@ -93,7 +93,7 @@ static void __exit shca_exit(void)
 	shca_odp_module_exit();
 	shca_tx_exit();
 	shca_icrc_exit();
-	/* Waits for call_rcu() callbacks, which are code of this module. */
+	/* Wait for call_rcu() callbacks, which are code of this module. */
 	rcu_barrier();
 }
 

@@ -2,13 +2,13 @@
 /*
  * Settings of a device over generic netlink.
  *
- * A new setting is an attribute in uapi/softhca-netlink.h, a row in the policy,
- * and a line each to fill and to set. A device is visible and settable in the
- * network namespace of its netdev. Setting needs CAP_NET_ADMIN there.
+ * A new setting is an attribute in uapi/softhca-netlink.h, a row in the policy, and a line
+ * each to fill and to set. A device is visible and settable in the network namespace of its
+ * netdev. Setting needs CAP_NET_ADMIN there.
  *
- * Requests run beside those of other families (parallel_ops), and set requests of this one
- * take turns (shca_genl_lock). None of them waits for a process: generic netlink's own lock,
- * which all families share, is held for reading all the time.
+ * Requests run in parallel to those of other families (parallel_ops); shca_genl_lock
+ * serialises set requests. None waits for a process, because all families share generic
+ * netlink's own lock, which is held for reading.
  */
 #include "netlink.h"
 
@@ -52,10 +52,10 @@ static const struct nla_policy shca_dev_policy[SHCA_A_MAX + 1] = {
 	[SHCA_A_PERSONALITY] = { .type = NLA_NESTED },
 };
 
-/* state of a reply about devices */
+/* State of a reply about devices */
 struct shca_fill {
 	struct sk_buff *msg;
-	struct sk_buff *request;	/* its sender's rights decide what is visible */
+	struct sk_buff *request;	/* its sender's rights decide visibility */
 	struct net *net;		/* of the sender */
 	struct shca_dev *only;		/* NULL for all devices of @net */
 	u32 portid;
@@ -64,7 +64,7 @@ struct shca_fill {
 	long *next;			/* start of the next part of a dump */
 };
 
-/* The network namespace that limits which RDMA devices the sender sees, or NULL. */
+/* The network namespace that limits the RDMA devices that the sender sees, or NULL */
 static struct net *shca_genl_view(struct sk_buff *request, struct net *net)
 {
 	return netlink_capable(request, CAP_NET_ADMIN) ? NULL : net;
@@ -78,7 +78,7 @@ static int shca_fill_peers(const struct shca_fill *fill, struct shca_dev *dev)
 	const char *name;
 	u32 i;
 
-	/* The nest may stay empty: the named devices may be gone. */
+	/* The nest may stay empty: named devices may be gone. */
 	nest = nla_nest_start(fill->msg, SHCA_A_PEERS);
 	if (!nest)
 		return -EMSGSIZE;
@@ -204,7 +204,7 @@ static int shca_dev_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 
 /* ---- setting ------------------------------------------------------------------ */
 
-/* Finds the id of the device in @attr. Return: 0, or an errno with an extack message. */
+/* Find the id of the device in @attr. Return: 0, or an errno with an extack message. */
 static int shca_genl_peer(struct sk_buff *skb, struct genl_info *info,
 			  const struct shca_dev *dev, struct nlattr *attr,
 			  u64 *id)
@@ -213,7 +213,7 @@ static int shca_genl_peer(struct sk_buff *skb, struct genl_info *info,
 	struct shca_dev *peer = shca_dev_find(nla_data(attr));
 	int err = 0;
 
-	/* A device that the sender may not see does not exist for it. */
+	/* For the sender, a device that it may not see does not exist. */
 	if (peer && view && !rdma_dev_access_netns(&peer->ibdev, view)) {
 		ib_device_put(&peer->ibdev);
 		peer = NULL;
@@ -263,7 +263,7 @@ static struct shca_trust *shca_genl_trust(struct sk_buff *skb,
 	return trust;
 }
 
-/* Sets the trust for path host. Return: 0, or an errno with an extack message. */
+/* Set the trust for path host. Return: 0, or an errno with an extack message. */
 static int shca_genl_set_trust(struct sk_buff *skb, struct genl_info *info,
 			       struct shca_dev *dev)
 {
@@ -296,12 +296,12 @@ static int shca_genl_set_path(struct sk_buff *skb, struct genl_info *info,
 	if (err)
 		return err;
 	WRITE_ONCE(dev->path, path);
-	/* Cached decisions about direct paths are invalid now. */
+	/* Invalidate cached decisions about the direct path. */
 	shca_net_note_change();
 	return 0;
 }
 
-/* Settings of one byte that the policy has checked, and that may change at any time. */
+/* Settings of one byte, which the policy has checked, and which may change at any time */
 static bool shca_genl_has_mode(const struct genl_info *info)
 {
 	return info->attrs[SHCA_A_RESV8A] || info->attrs[SHCA_A_CC] ||
@@ -324,9 +324,8 @@ static void shca_genl_set_modes(const struct genl_info *info,
 }
 
 /*
- * All that can be refused before something is set, but path host: that comes first of
- * what is set. So a request that fails has changed nothing.
- * Return: 0, or an errno with an extack message.
+ * All checks before the first change, except that of path host, which is changed first. So a
+ * request that fails has changed nothing. Return: 0, or an errno with an extack message.
  */
 static int shca_genl_check_set(const struct genl_info *info,
 			       const struct shca_dev *dev)
@@ -355,7 +354,7 @@ static int shca_genl_check_set(const struct genl_info *info,
 				    "pkey: the subnet manager sets those of an InfiniBand port");
 		return -EOPNOTSUPP;
 	}
-	/* (the policy has refused index 0, that of the default partition) */
+	/* The policy has refused index 0, the default partition. */
 	if (index && nla_get_u16(index) >= shca_limit(dev, PKEYS)) {
 		NL_SET_ERR_MSG_ATTR(info->extack, index,
 				    "pkey: the P_Key table of the device is shorter");
@@ -393,9 +392,9 @@ static int shca_dev_set_doit(struct sk_buff *skb, struct genl_info *info)
 	return err;
 }
 
-/* ---- what went wrong with queue pairs -------------------------------------------- */
+/* ---- last errors of queue pairs --------------------------------------------------- */
 
-/* state of a dump of fates */
+/* State of a dump of last errors */
 struct shca_last_error_fill {
 	struct sk_buff *msg;
 	struct netlink_callback *cb;
@@ -403,7 +402,7 @@ struct shca_last_error_fill {
 	bool all;
 };
 
-/* Only an administrator sees how far a live QP is: what an attacker lacks (docs/security.md). */
+/* Only administrators see the PSNs of a live QP, which an attacker lacks (docs/security.md). */
 static void shca_last_error_hide(struct shca_dump_fate *errors)
 {
 	errors->flags |= SHCA_FATE_NO_PSN;
@@ -432,13 +431,13 @@ static int shca_last_error_fill(const struct shca_dump_fate *errors, void *arg)
 		goto err_cancel;
 	filled = nla_data(attr);
 	*filled = *errors;
-	/* A number in another PID namespace says nothing. */
+	/* Outside of the initial PID namespace the number means nothing. */
 	if (task_active_pid_ns(current) != &init_pid_ns)
 		filled->pid = 0;
 	if (!fill->all && !(errors->flags & SHCA_FATE_DESTROYED))
 		shca_last_error_hide(filled);
 	genlmsg_end(msg, hdr);
-	/* How many of this device the sender has */
+	/* Entries of this device that the sender has */
 	fill->cb->args[1]++;
 	return 0;
 
@@ -458,7 +457,7 @@ static int shca_last_error_fill_dev(struct shca_dev *dev, int idx, void *arg)
 	if (idx != cb->args[0])
 		cb->args[1] = 0;
 	cb->args[0] = idx;
-	/* A user's own, or all with the capability. */
+	/* All with the capability, otherwise the user's own. */
 	fill->all = netlink_capable(cb->skb, CAP_NET_ADMIN);
 	if (fill->all)
 		uid = INVALID_UID;

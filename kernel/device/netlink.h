@@ -7,14 +7,14 @@ struct genl_family;
 struct genl_info;
 struct shca_dev;
 
-/* held by each request that sets something; the one lock of rules and of trust */
+/* Serialises requests that set something; protects rules and trust. */
 extern struct mutex shca_genl_lock;
 
 extern struct genl_family shca_genl_family;
 
 /*
- * The device that a request names, if its sender may see it.
- * Return: with a reference (ib_device_put()), or an errno with an extack message.
+ * Return: the device that a request names, if its sender may see it, with a reference
+ * (ib_device_put()); or an errno with an extack message.
  */
 struct shca_dev *shca_genl_dev(struct genl_info *info);
 

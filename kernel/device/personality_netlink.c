@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* Personalities as the netlink family sets them, and as programs see them. */
 #include "personality_netlink.h"
 
 #include <linux/ctype.h>

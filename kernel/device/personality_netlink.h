@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Personalities as the netlink family sets them, and as programs see them. */
+/* Personalities over netlink, and in attributes and features */
 #ifndef SHCA_DEVICE_PERSONALITY_H
 #define SHCA_DEVICE_PERSONALITY_H
 
@@ -7,19 +7,19 @@
 
 struct genl_info;
 
-/* Take out of the attributes what the device is without. */
+/* Remove from the attributes what the device is without. */
 void shca_personality_query(const struct shca_dev *dev,
 			    struct ib_device_attr *attr);
 
-/* SHCA_FEATURE_* of a context on this device. */
+/* Adapt SHCA_FEATURE_* of a context on this device. */
 void shca_personality_features(const struct shca_dev *dev, u64 *features);
 
 /* Add SHCA_A_PERSONALITY. Return: 0 or -EMSGSIZE. */
 int shca_personality_fill(struct sk_buff *msg, const struct shca_dev *dev);
 
 /*
- * SHCA_A_PERSONALITY of a request is what the next device of the sender's network namespace
- * will be.
+ * SHCA_A_PERSONALITY of a request: the personality of the next device of the sender's network
+ * namespace.
  * Return: 0; -EINVAL, -ENOMEM, -ERANGE, with an extack message.
  */
 int shca_personality_set(struct genl_info *info);

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/*
- * The port. Queries compute its attributes from the netdev. One function
- * detects a change of state and tells the consumers.
- */
+/* The port: attributes, computed from the netdev, and changes of its state */
 #include "port.h"
 
 #include <linux/ethtool.h>
@@ -17,7 +14,7 @@
 #include "../inject/fault.h"
 #include "../link/link.h"
 
-/* A netdev whose MTU is below the smallest path MTU is no link. */
+/* Without the smallest path MTU there is no link. */
 static bool shca_port_is_up(const struct shca_dev *dev)
 {
 	return netif_running(dev->ndev) && netif_carrier_ok(dev->ndev) &&
@@ -25,9 +22,9 @@ static bool shca_port_is_up(const struct shca_dev *dev)
 }
 
 /*
- * Speed and width. The RDMA core translates them from ethtool. But it logs a
- * line for each netdev without a speed (dummy, lo, ...), and fails for one that
- * is being removed. So these cases are handled here.
+ * Speed and width, which the RDMA core computes from ethtool. But it logs a line for each
+ * netdev without a speed (dummy, lo, ...), and fails for one that is being removed, so these
+ * cases are handled here.
  */
 static void shca_port_speed(struct shca_dev *dev, u32 port,
 			    struct ib_port_attr *attr)
@@ -81,7 +78,7 @@ int shca_query_port(struct ib_device *ibdev, u32 port,
 }
 
 #ifdef HAVE_QUERY_PORT_SPEED
-/* Speed in units of 100 Mbit/s: the product of the port's speed and width. */
+/* Speed in units of 100 Mbit/s, from the port's speed and width */
 int shca_query_port_speed(struct ib_device *ibdev, u32 port, u64 *speed)
 {
 	struct ib_port_speed_info info;
@@ -114,10 +111,6 @@ void shca_port_init(struct shca_dev *dev)
 	shca_events_stop(&dev->events, false);
 }
 
-/*
- * Context: RTNL held. The netdev notifier (device.c) calls it, and registration
- * once.
- */
 void shca_port_update(struct shca_dev *dev)
 {
 	bool up = shca_port_is_up(dev);

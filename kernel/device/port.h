@@ -9,10 +9,10 @@ struct ib_device;
 struct ib_port_attr;
 struct shca_dev;
 
-/* From here on events of the port wait for shca_events_start(). */
+/* Events of the port wait for shca_events_start(). */
 void shca_port_init(struct shca_dev *dev);
 
-/* Tell consumers if the state of the port has changed. Context: RTNL held. */
+/* Report a change of the port's state to consumers. Context: RTNL held. */
 void shca_port_update(struct shca_dev *dev);
 
 /* operations in struct ib_device_ops */

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Details of objects for `rdma resource show -dd`, and raw dumps for `-r`. All
- * users see the details, so they have no keys (the RDMA core hides keys, too).
+ * Details of objects for `rdma resource show -dd`, and raw dumps for `-r`. All users see the
+ * details, so they have no keys (the RDMA core hides keys, too).
  *
- * The RDMA core holds the object. But before rdma_restrack_begin_del() existed,
- * the object could be in destruction meanwhile: its rings are freed first, its
- * RDMA core part last. So for CQs and SRQs this file reads only what is in the
- * object itself. For a QP, which is a separate allocation, it reads what a
- * reference keeps. MRs, contexts and counters leave the RDMA core's table
- * before they are destroyed.
+ * The RDMA core has a reference to the object. But before rdma_restrack_begin_del() existed,
+ * an object could be in destruction meanwhile: its rings are freed first, the RDMA core's
+ * part last. So for CQs and SRQs this file reads only the object itself. For a QP, which is a
+ * separate allocation, it reads what a reference keeps. MRs, contexts and counters leave the
+ * RDMA core's table before they are destroyed.
  */
 #include "restrack.h"
 
@@ -85,7 +84,7 @@ static void shca_dump_qp_locked(const struct shca_qp *qp,
 
 	dump->state = qp->state;
 	dump->flags = shca_dump_qp_flags(qp);
-	/* The process has set it; nothing depends on it. */
+	/* The process writes it; nothing depends on it. */
 	if (qp->index)
 		dump->sq_posted = READ_ONCE(qp->index->sq_prod);
 	dump->sq_fetched = qp->sq.fetched;
