@@ -2,8 +2,6 @@
 /*
  * The binary interface between softhca.ko and its rdma-core provider.
  *
- * It has three users: the kernel module, the provider, the tests. Rules:
- *
  * - Every struct is 8-byte aligned, and its size is a multiple of 8 bytes.
  *   Fields have a fixed width, and padding is explicit. There are no pointers
  *   and no enums.
@@ -23,13 +21,13 @@
 
 #include <linux/types.h>
 
-/* struct ib_device_ops.uverbs_abi_ver; only an incompatible change alters it. */
+/* struct ib_device_ops.uverbs_abi_ver; only an incompatible change increases it. */
 #define SHCA_ABI_VERSION	1
 
 /* Private rdma_driver_id ('SHCA'), far above the assigned ones. */
 #define SHCA_DRIVER_ID		0x53484341
 
-/* Vendor of the device and of its ECE options; nobody's OUI. */
+/* Vendor of the device and of its ECE options; not an assigned OUI. */
 #define SHCA_VENDOR_ID		0xffffff
 
 /* ---- requests ---------------------------------------------------------- */
@@ -60,9 +58,7 @@ struct shca_sge {
 #define SHCA_WR_FLUSH			14
 #define SHCA_WR_ATOMIC_WRITE		15
 
-/* Bits of shca_send_wqe.flush.type, and values of its level. Equal to enum
- * ib_placement_type and enum ib_selectivity_level.
- */
+/* shca_send_wqe.flush.type and level: enum ib_placement_type and enum ib_selectivity_level */
 #define SHCA_FLUSH_GLOBAL	(1u << 0)
 #define SHCA_FLUSH_PERSISTENT	(1u << 1)
 #define SHCA_FLUSH_LEVEL_RANGE	0
@@ -76,24 +72,24 @@ struct shca_sge {
 
 /**
  * struct shca_send_wqe - one slot of a send ring
- * @wr_id:	returned in the completion, not interpreted
+ * @wr_id:	returned in the completion
  * @opcode:	SHCA_WR_*
  * @num_sge:	data segments that follow; 0 with SHCA_SEND_INLINE
  * @flags:	SHCA_SEND_*; a request with unknown bits completes with LOC_QP_OP_ERR
- * @imm_data:	immediate data as on the wire (big endian), or the rkey to
- *		invalidate (host order) for SEND_WITH_INV and LOCAL_INV
+ * @imm_data:	immediate data as on the wire (big endian), or the rkey to invalidate (host
+ *		order) for SEND_WITH_INV and LOCAL_INV
  * @inline_len:	bytes of inline data that follow (SHCA_SEND_INLINE only)
  * @xrc_srqn:	XRC: the peer's SRQ, of which 24 bits are used; otherwise zero
  * @rdma:	RDMA and atomic operations
  * @ud:		UD; @ah is the handle from shca_create_ah_resp
- * @bind:	BIND_MW, without segments. @mw_handle is an earlier rkey of the window. @mw_key
- *		is the new rkey, of which only the low byte is used. @length 0 closes a window of
- *		type 1. The kernel ignores @user_data
+ * @bind:	BIND_MW, without segments. @mw_handle is an earlier rkey of the window.
+ *		@mw_key is the new rkey, of which only the low byte is used. @length 0 closes
+ *		a window of type 1. The kernel ignores @user_data
  * @flush:	FLUSH, without segments; level MR ignores @length
- * @room:	all bytes of these four
+ * @room:	all bytes of the union
  *
- * Then come @num_sge times struct shca_sge, or @inline_len bytes of data.
- * shca_create_qp_resp has the stride of the ring.
+ * Then come @num_sge times struct shca_sge, or @inline_len bytes of data. shca_create_qp_resp
+ * has the stride of the ring.
  */
 struct shca_send_wqe {
 	__aligned_u64 wr_id;
@@ -115,7 +111,7 @@ struct shca_send_wqe {
 			__u32 ah;
 			__u32 remote_qpn;
 			__u32 remote_qkey;
-			__u32 pkey_index;	/* of QP1, in the kernel; else 0 */
+			__u32 pkey_index;	/* QP1, kernel consumers; else 0 */
 			__u32 reserved[4];
 		} ud;
 		struct {
@@ -162,10 +158,7 @@ struct shca_recv_wqe {
 #define SHCA_WC_TM_MATCH	(1u << 5)
 #define SHCA_WC_TM_DATA_VALID	(1u << 6)
 
-/*
- * Completion status, struct shca_cqe.status: values equal enum ibv_wc_status and ib_wc_status.
- * Those of tag matching are of processes only.
- */
+/* shca_cqe.status: enum ibv_wc_status. Kernel consumers do not get those of tag matching. */
 #define SHCA_WC_STATUSES_BUT_TM(X) \
 	X(SUCCESS) \
 	X(LOC_LEN_ERR) \
@@ -198,8 +191,8 @@ struct shca_recv_wqe {
 /**
  * struct shca_cqe - a completion that the kernel writes
  * @wr_id:	of the work request
- * @timestamp:	nanoseconds, CLOCK_MONOTONIC_RAW; only for a CQ with
- *		SHCA_CQ_TIMESTAMPS, because reading the clock costs more than the rest
+ * @timestamp:	nanoseconds, CLOCK_MONOTONIC_RAW; only of a CQ with SHCA_CQ_TIMESTAMPS,
+ *		because reading the clock costs more than writing the rest
  * @status:	enum ibv_wc_status
  * @opcode:	enum ibv_wc_opcode
  * @vendor_err:	detail of an error, SHCA_VERR_*, or 0
@@ -211,17 +204,17 @@ struct shca_recv_wqe {
  * @pkey_index:	UD receive: index of its P_Key, on QP1; otherwise 0
  * @slid:	UD receive: LID of the sender; RoCE: 0
  * @sl:		UD receive: service level; RoCE: kind of the headers
- * @dlid_path_bits: UD receive: low bits of the LID that it was sent to; RoCE: 0
+ * @dlid_path_bits:	UD receive: low bits of the LID that it was sent to; RoCE: 0
  * @smac:	zero
  * @vlan:	UD receive: VLAN tag; 0xffff: none
- * @tm_tag_lo:	in place of @slid to @vlan for an opcode of tag matching: low half of the
+ * @tm_tag_lo:	with an opcode of tag matching, in place of @slid to @vlan: low half of the
  *		tag of the message that got a tagged buffer
  * @tm_tag_hi:	likewise, high half
  * @tm_priv:	likewise, its user data
  * @port:	number of the port: 1
  * @reserved:	zero
- * @seq:	index of this completion plus one; written last, with release. A
- *		slot is valid for consumer index i iff seq == i + 1
+ * @seq:	index of this completion plus one; written last, with release. A slot is valid
+ *		for consumer index i iff seq == i + 1
  */
 struct shca_cqe {
 	__aligned_u64 wr_id;
@@ -258,9 +251,10 @@ struct shca_cqe {
  * struct shca_cq_index - page of a CQ that the process writes
  * @cons:	completions consumed
  * @reserved0:	not used
- * @arm:	requested event: SHCA_CQ_ARM_*. The upper bits count the requests, so that each
- *		fires once. The process stores @arm, executes a full barrier, then polls. The
- *		kernel stores a completion, executes a full barrier, then reads @arm
+ * @arm:	requested event: SHCA_CQ_ARM_*. The upper bits count the requests, so each
+ *		causes one event. The process stores @arm, executes a full barrier, then
+ *		polls. The kernel stores a completion, executes a full barrier, then reads
+ *		@arm
  * @reserved1:	not used
  */
 struct shca_cq_index {
@@ -277,8 +271,8 @@ struct shca_cq_index {
 
 /**
  * struct shca_qp_index - head of a QP's request region, written by the process
- * @sq_prod:	send requests written. Store with release, then ring the
- *		doorbell if due, see shca_qp_status.sq_doorbell
+ * @sq_prod:	send requests written. Store with release, then ring the doorbell if it is
+ *		due: see shca_qp_status.sq_doorbell
  * @reserved0:	not used
  * @rq_prod:	receive requests written (store with release)
  * @reserved1:	not used
@@ -292,24 +286,24 @@ struct shca_qp_index {
 
 /**
  * struct shca_qp_status - page of a QP that only the kernel writes
- * @sq_cons:	send requests retired; slots below it may be reused. It advances
- *		before the completion of the request is published
+ * @sq_cons:	send requests retired; slots below it may be reused. It advances before the
+ *		completion of the request is published
  * @rq_cons:	receive requests fetched; slots below it may be reused
  * @flags:	SHCA_QPS_*
- * @sq_doorbell: with SHCA_FEATURE_DOORBELL_INDEX, the sq_prod from which on a doorbell is due.
- *		No doorbell is due while sq_prod is behind it, by at most the entries of the
- *		ring. The kernel then polls the ring, within 250 us plus timer latency. On a slow
- *		machine it is the time of 25 doorbells, 10 ms at most. Read it after sq_prod was
- *		stored and after a full barrier. Some requests need a doorbell anyway, because a
- *		program may wait for them. These are signalled, solicited and fenced requests,
- *		and all but SENDs, WRITEs, READs and atomics of a few hundred bytes. On each QP
- *		with a send ring, each doorbell updates it
- * @first_psn:	RC, XRC: PSN of the first request, and SHCA_QPS_FIRST_PSN, if it has
- *		another PSN than rq_psn and none with rq_psn has come; or 0
+ * @sq_doorbell: with SHCA_FEATURE_DOORBELL_INDEX, the sq_prod from which on a doorbell is
+ *		due. None is due while sq_prod is behind it, by at most the entries of the
+ *		ring: the kernel then polls the ring within 250 us plus timer latency, or on a
+ *		slow machine within the time of 25 doorbells (10 ms at most). Read it after
+ *		storing sq_prod and a full barrier. Requests that a program may wait for
+ *		always need a doorbell: signalled, solicited and fenced ones, and all but
+ *		SENDs, WRITEs, READs and atomics of a few hundred bytes. Each doorbell of a QP
+ *		with a send ring updates it
+ * @first_psn:	RC, XRC: PSN of the first received request, and SHCA_QPS_FIRST_PSN, if that
+ *		PSN is not rq_psn and no request with rq_psn has come; or 0
  * @reserved:	zero
  *
- * A change to RESET drops posted requests and sets all indices of the QP to 0.
- * No earlier completion is written after it has returned.
+ * A change to RESET drops posted requests and sets all indices of the QP to 0. After it has
+ * returned, no completion of an earlier request is written.
  */
 struct shca_qp_status {
 	__u32 sq_cons;
@@ -340,7 +334,7 @@ struct shca_srq_status {
 	__u32 reserved[10];
 };
 
-/* The QP is in error: a posted receive needs a doorbell to be flushed. */
+/* The QP is in error: to flush a posted receive, ring the doorbell. */
 #define SHCA_QPS_ERR		(1u << 0)
 /* shca_qp_status.first_psn has a PSN. */
 #define SHCA_QPS_FIRST_PSN	(1u << 31)
@@ -368,7 +362,7 @@ struct shca_alloc_ucontext_resp {
 
 /* Bits of shca_create_cq_req.flags */
 #define SHCA_CQ_TIMESTAMPS	(1u << 0)
-/* Drop a completion that does not fit; CQ and QPs continue. */
+/* Drop a completion that does not fit; the CQ and its QPs continue. */
 #define SHCA_CQ_IGNORE_OVERRUN	(1u << 1)
 
 struct shca_create_cq_req {
@@ -402,9 +396,9 @@ struct shca_create_cq_resp {
  * @entries:	likewise
  * @reserved:	zero
  *
- * Indices continue, and the index page stays. Unconsumed completions are in the
- * new ring; the old one gets no more. From the call until it has mapped the new
- * ring, the process must not consume.
+ * Indices continue, and the index page stays. The new ring has the unconsumed completions;
+ * the old one gets no more. The process must not consume from the call until it has mapped
+ * the new ring.
  */
 struct shca_resize_cq_resp {
 	__aligned_u64 comp_mask;
@@ -450,7 +444,7 @@ struct shca_rx_hash {
 	__u8 key[SHCA_RX_HASH_KEY_LEN];
 };
 
-/* @rx_hash: for a QP with an indirection table; else 0. */
+/* @rx_hash: of a QP with an indirection table; else 0 */
 struct shca_create_qp_req {
 	__aligned_u64 comp_mask;
 	__aligned_u64 flags;		/* none defined; zero */
@@ -494,15 +488,14 @@ struct shca_create_qp_resp {
 };
 
 /*
- * Options of ECE (enhanced connection establishment), with SHCA_VENDOR_ID.
- * Nobody owns that ID, so the upper half is a signature that marks the lower
- * half as ours.
+ * Options of ECE (enhanced connection establishment), with SHCA_VENDOR_ID. That ID is not
+ * assigned, so the upper half is a signature that marks the lower half as softhca's.
  */
 #define SHCA_ECE_SIGNATURE	0x53480000u	/* "SH" */
 #define SHCA_ECE_SIGNATURE_MASK	0xffff0000u
-/* Before a QP ends, it acknowledges all executed requests, without AckReq, too. */
+/* Acknowledges all executed requests before it is destroyed or reset, also without AckReq. */
 #define SHCA_ECE_FLUSHES_ACKS		(1u << 0)
-/* Keeps packets that come out of order, says which are missing, and understands this. */
+/* Has an out-of-order queue, and sends and understands gap reports. */
 #define SHCA_ECE_HOLDS			(1u << 1)
 #define SHCA_ECE_OPTIONS \
 	(SHCA_ECE_SIGNATURE | SHCA_ECE_FLUSHES_ACKS | SHCA_ECE_HOLDS)
@@ -513,8 +506,9 @@ struct shca_create_qp_resp {
  * @peer_ece:	ECE options of the peer; 0 for none
  * @reserved:	must be zero
  *
- * The options apply from the change to RTS, SHCA_ECE_HOLDS of the responder from that to RTR,
- * until the change to RESET. Unknown bits are ignored, as is another signature.
+ * The options apply from the change to RTS until the change to RESET. For the responder
+ * SHCA_ECE_HOLDS applies from the change to RTR. Unknown bits and other signatures are
+ * ignored.
  */
 struct shca_modify_qp_req {
 	__aligned_u64 comp_mask;
@@ -562,18 +556,18 @@ struct shca_create_wq_req {
 /**
  * struct shca_create_wq_resp - where to map a work queue
  * @comp_mask:	zero
- * @ring_off:	mmap offset of the request region, read-write; it begins with
- *		struct shca_qp_index, of which only rq_prod is used
+ * @ring_off:	mmap offset of the request region, read-write; it begins with struct
+ *		shca_qp_index, of which only rq_prod is used
  * @ring_len:	bytes
- * @status_off:	mmap offset of struct shca_qp_status, one page, read-only; only
- *		rq_cons and flags are used
+ * @status_off:	mmap offset of struct shca_qp_status, one page, read-only; only rq_cons and
+ *		flags are used
  * @start:	offset of the slots in the request region
  * @entries:	a power of two
  * @stride:	bytes per slot
  * @max_sge:	granted limit
  *
- * If SHCA_QPS_ERR is set, the provider rings the doorbell with the number of
- * the WQ. It uses the method RING, which all kernels with work queues have.
+ * If SHCA_QPS_ERR is set, the provider rings the doorbell with the number of the WQ. It uses
+ * the method RING, which every kernel with work queues has.
  */
 struct shca_create_wq_resp {
 	__aligned_u64 comp_mask;
@@ -595,38 +589,34 @@ struct shca_create_ah_resp {
 /* ---- the doorbell ---------------------------------------------------------- */
 
 /*
- * The doorbell makes the kernel read the rings of a QP, after sq_prod was
- * stored. With SHCA_FEATURE_DOORBELL it is a method of uverbs' ioctl interface
- * on the context's file. That method allocates nothing and takes no lock of
- * uverbs' objects. The other form is the uverbs command POST_SEND without a
- * request, which every version accepts.
+ * The doorbell makes the kernel read the rings of a QP, after sq_prod was stored. With
+ * SHCA_FEATURE_DOORBELL it is a method of uverbs' ioctl interface on the context's file,
+ * which allocates nothing and takes no lock of uverbs' objects. Every version also accepts
+ * the uverbs command POST_SEND without a request.
  *
- * It returns 0 after the kernel has read the rings. EINVAL: no QP or WQ of this
- * context has the number. EIO: the device is gone.
+ * It returns 0 after the kernel has read the rings. EINVAL: no QP or WQ of this context has
+ * the number. EIO: the device is gone.
  */
 #define SHCA_FEATURE_DOORBELL	(1ull << 0)
 /* SHCA_WR_ATOMIC_WRITE of eight bytes, inline or not; SHCA_WR_FLUSH */
 #define SHCA_FEATURE_ATOMIC_WRITE	(1ull << 1)
 #define SHCA_FEATURE_FLUSH	(1ull << 2)
-/* shca_qp_status.sq_doorbell: some posts need no doorbell */
+/* shca_qp_status.sq_doorbell is valid: some posts need no doorbell */
 #define SHCA_FEATURE_DOORBELL_INDEX	(1ull << 3)
-/* The provider is to report wrong use of the verbs, with the second also hints. */
+/* The provider reports wrong use of the verbs, with HINTS also hints. */
 #define SHCA_FEATURE_LINT	(1ull << 4)
 #define SHCA_FEATURE_LINT_HINTS	(1ull << 5)
-/* Granted unasked: the device has no atomics (a personality), no RAW_PACKET. */
+/* Granted without request: a personality has no atomics, no RAW_PACKET. */
 #define SHCA_FEATURE_NO_ATOMICS	(1ull << 6)
 #define SHCA_FEATURE_NO_RAW_PACKET	(1ull << 7)
 
 /*
- * IDs of objects, methods and attributes begin at this one, in the name space of drivers
- * (1 << UVERBS_ID_NS_SHIFT). They are no macros, because uverbs pastes their names.
+ * IDs of objects, methods and attributes begin here, in the name space of drivers (1 <<
+ * UVERBS_ID_NS_SHIFT). They are no macros, because uverbs pastes their names.
  */
 #define SHCA_UVERBS_NS		0x1000
 
-/*
- * A second method of this object, FOUND: the provider has reported a finding of the verbs
- * sanitizer, which the device counts. Without the method, nothing is counted.
- */
+/* FOUND counts a finding of the verbs sanitizer. Without the method, nothing is counted. */
 enum {
 	SHCA_OBJECT_DOORBELL = SHCA_UVERBS_NS,
 	SHCA_METHOD_RING = SHCA_UVERBS_NS,
@@ -638,10 +628,10 @@ enum {
 /* ---- import ------------------------------------------------------------- */
 
 /*
- * For a context that another process has opened. UVERBS_METHOD_QUERY_CONTEXT
- * has one more attribute: a struct shca_alloc_ucontext_resp with the features
- * granted to that context. PD_QUERY, a method of UVERBS_OBJECT_PD, succeeds if
- * the protection domain exists, and otherwise returns ENOENT.
+ * For a context that another process has opened. UVERBS_METHOD_QUERY_CONTEXT has one more
+ * attribute: a struct shca_alloc_ucontext_resp with the features granted to that context.
+ * PD_QUERY, a method of UVERBS_OBJECT_PD, returns ENOENT if the protection domain does not
+ * exist.
  */
 enum {
 	SHCA_ATTR_CONTEXT_RESP = SHCA_UVERBS_NS,
@@ -660,15 +650,12 @@ enum {
 #define SHCA_OP_SIGNALED	(1u << 0)
 #define SHCA_OP_TM_SYNC		(1u << 1)
 
-/*
- * Limit of outstanding operations that a program may request; none is ever
- * outstanding.
- */
+/* Maximum outstanding operations that a program may ask for; each is done at once. */
 #define SHCA_TM_MAX_OPS		16384
 
 /**
  * struct shca_srq_op - an operation on the tags of an SRQ
- * @wr_id:	wr_id of its completion, if it is signalled
+ * @wr_id:	wr_id of its completion, if signalled
  * @recv_wr_id:	ADD: wr_id of the receive
  * @tag:	ADD: matches a message whose tag & @mask equals it
  * @mask:	ADD: see @tag
@@ -676,7 +663,7 @@ enum {
  * @opcode:	SHCA_OP_TAG_*
  * @flags:	SHCA_OP_SIGNALED, SHCA_OP_TM_SYNC
  * @handle:	DEL: handle that ADD returned
- * @unexpected_cnt: with SHCA_OP_TM_SYNC: unexpected messages handled so far
+ * @unexpected_cnt:	with SHCA_OP_TM_SYNC: unexpected messages handled so far
  */
 struct shca_srq_op {
 	__aligned_u64 wr_id;
@@ -691,9 +678,9 @@ struct shca_srq_op {
 };
 
 /*
- * SRQ_OP, a method of UVERBS_OBJECT_SRQ, executes an operation. ADD returns the
- * handle. ENOMEM: all tags of the SRQ are in use. EINVAL: the SRQ is of another
- * type, or the operation is malformed.
+ * SRQ_OP, a method of UVERBS_OBJECT_SRQ, executes an operation. ADD returns the handle.
+ * ENOMEM: all tags of the SRQ are in use. EINVAL: the SRQ is of another type, or the
+ * operation is malformed.
  */
 enum {
 	SHCA_METHOD_SRQ_OP = SHCA_UVERBS_NS,
@@ -705,9 +692,8 @@ enum {
 /* ---- device memory ------------------------------------------------------ */
 
 /*
- * UVERBS_METHOD_DM_ALLOC has one more attribute, a struct shca_dm_resp.
- * DM_QUERY, a method of UVERBS_OBJECT_DM, returns the same for existing device
- * memory.
+ * UVERBS_METHOD_DM_ALLOC has one more attribute, a struct shca_dm_resp. DM_QUERY, a method of
+ * UVERBS_OBJECT_DM, returns the same for existing device memory.
  */
 enum {
 	SHCA_ATTR_ALLOC_DM_RESP = SHCA_UVERBS_NS,
@@ -730,7 +716,7 @@ struct shca_dm_resp {
 	__aligned_u64 length;
 };
 
-/* Values of shca_cqe.vendor_err: the check that failed (see docs/verbs.md). */
+/* shca_cqe.vendor_err: the check that failed (docs/verbs.md) */
 #define SHCA_VERR_NONE		0
 #define SHCA_VERR_WQE		1	/* malformed request in the ring */
 #define SHCA_VERR_KEY		2	/* no such key, or another PD's */

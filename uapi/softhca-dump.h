@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: ((GPL-2.0 WITH Linux-syscall-note) OR BSD-2-Clause) */
 /*
- * Raw dumps of objects for `rdma resource show qp -r`, which prints the bytes
- * and needs CAP_NET_ADMIN. They are in the machine's byte order. A dump only
- * grows at its end; @size is its length. A dump has neither keys nor kernel
- * addresses.
+ * Raw dumps of objects for `rdma resource show qp -r`, which prints the bytes and needs
+ * CAP_NET_ADMIN. They are in the machine's byte order. A dump only grows at its end; @size is
+ * its length. A dump has neither keys nor kernel addresses.
  */
 #ifndef SOFTHCA_DUMP_H
 #define SOFTHCA_DUMP_H
@@ -14,10 +13,10 @@
 #define SHCA_DUMP_QP_USER	(1u << 0)	/* belongs to a process */
 #define SHCA_DUMP_QP_SQ_ERR	(1u << 1)	/* the send side has failed */
 #define SHCA_DUMP_QP_RQ_ERR	(1u << 2)	/* the receive side has failed */
-#define SHCA_DUMP_QP_RNR_WAIT	(1u << 3)	/* waits before it resends */
-#define SHCA_DUMP_QP_DRAINING	(1u << 4)	/* SQD: starts no further request */
+#define SHCA_DUMP_QP_RNR_WAIT	(1u << 3)	/* waits before it sends again */
+#define SHCA_DUMP_QP_DRAINING	(1u << 4)	/* SQD: starts no new request */
 #define SHCA_DUMP_QP_DIRECT	(1u << 5)	/* its last requests took the direct path */
-#define SHCA_DUMP_QP_PEER	(1u << 6)	/* the peer is known to be softhca */
+#define SHCA_DUMP_QP_PEER	(1u << 6)	/* the peer is a softhca */
 
 /**
  * struct shca_dump_qp - a queue pair
@@ -43,17 +42,17 @@
  * @rq_posted:	requests not taken yet
  * @epsn:	expected PSN
  * @msn:	completed messages
- * @window:	packets that may be outstanding, by the congestion control
- * @errors:	since the QP left RESET: completions in error (those that were flushed are not
- *		counted), and packets refused
- * @tx_bytes:	since the QP was made: payload sent of requests and of responses (what was sent
- *		again included)
+ * @window:	congestion window, in packets
+ * @errors:	since the QP left RESET: refused packets, and completions in error except
+ *		flushed ones
+ * @tx_bytes:	since the QP was created: payload of requests and responses sent, with
+ *		retransmissions
  * @rx_bytes:	likewise, payload accepted
- * @sent_again:	likewise, packets of requests sent again
+ * @sent_again:	likewise, retransmitted packets of requests
  * @timeouts:	likewise, time-outs
- * @resets:	likewise, how often it went to RESET: counters of PSNs, messages and requests
- *		began anew
- * @first_psn:	where @psn began when it last went to RTS
+ * @resets:	likewise, changes to RESET, where counters of PSNs, messages and requests
+ *		restart
+ * @first_psn:	@psn at the last change to RTS
  */
 struct shca_dump_qp {
 	__u32 size;
@@ -142,7 +141,7 @@ struct shca_dump_srq {
 	__u32 reserved;
 };
 
-/* What went wrong last: shca_dump_error.what */
+/* shca_dump_error.what */
 #define SHCA_ERROR_NONE		0
 #define SHCA_ERROR_COMPLETION	1	/* a request completed with an error */
 #define SHCA_ERROR_PACKET	2	/* a packet of the peer was refused */
@@ -155,16 +154,16 @@ struct shca_dump_srq {
 #define SHCA_REASON_OPERATION	3	/* failed here: answered by a NAK */
 #define SHCA_REASON_RNR		4	/* no receive request */
 #define SHCA_REASON_QKEY	5	/* UD: another Q_Key; dropped, as all below */
-#define SHCA_REASON_MESSAGE	6	/* UC, UD: a broken message, or too long */
+#define SHCA_REASON_MESSAGE	6	/* UC, UD: a broken or too long message */
 #define SHCA_REASON_STATE	7	/* the QP is not ready to receive */
-#define SHCA_REASON_RESPONSE	8	/* a response that cannot be */
-#define SHCA_REASON_PATH	9	/* not from the peer's address to ours */
+#define SHCA_REASON_RESPONSE	8	/* a malformed or unexpected response */
+#define SHCA_REASON_PATH	9	/* not from the peer's address to the QP's */
 #define SHCA_REASON_TRANSPORT	10	/* an opcode of another transport */
 #define SHCA_REASON_ICRC	11	/* damaged */
 #define SHCA_REASON_PKEY	12	/* another partition */
 
 /**
- * struct shca_dump_error - what went wrong last with a side of a QP
+ * struct shca_dump_error - the last error of a side of a QP
  * @when:	nanoseconds of CLOCK_BOOTTIME
  * @wr_id:	of the completion, if there was one
  * @psn:	of the packet; of a send request: of the oldest packet without acknowledgement
@@ -190,27 +189,27 @@ struct shca_dump_error {
 };
 
 /* shca_dump_fate.flags */
-#define SHCA_FATE_DESTROYED	(1u << 0)	/* the QP is gone; this is what is known of it */
+#define SHCA_FATE_DESTROYED	(1u << 0)	/* the QP was destroyed */
 #define SHCA_FATE_USER		(1u << 1)	/* belongs to a process */
 #define SHCA_FATE_RNR_WAIT	(1u << 2)	/* waits for the peer to post a receive */
 #define SHCA_FATE_SRQ		(1u << 3)	/* receives from an SRQ or from work queues */
-#define SHCA_FATE_NO_PSN	(1u << 4)	/* PSNs are 0: the reader may not see them */
+#define SHCA_FATE_NO_PSN	(1u << 4)	/* PSNs are 0: the caller may not see them */
 
 /**
- * struct shca_dump_fate - a queue pair and what went wrong with it (SHCA_A_FATE)
+ * struct shca_dump_fate - a queue pair and its last errors (SHCA_A_FATE)
  * @size:	of the dump, in bytes
  * @qpn:	number of the QP
  * @type:	IB_QPT_*
  * @state:	IB_QPS_*
  * @flags:	SHCA_FATE_*
- * @pid:	its process; 0: not known in this PID namespace
+ * @pid:	its process; 0: not in this PID namespace
  * @dest_qpn:	number of the peer of a connected QP
  * @unfinished:	send requests posted and not completed
  * @rq_posted:	receive requests posted and not taken; 0 with SHCA_FATE_SRQ
  * @retry_left:	retries left for the oldest request
  * @rnr_left:	likewise, after RNR NAKs
  * @reserved:	zero
- * @dest:	RoCE: address of that peer; IPv4 addresses are IPv6-mapped
+ * @dest:	RoCE: address of the peer; IPv4 addresses are IPv6-mapped
  * @send:	the last error of the send side
  * @recv:	likewise, of the receive side
  * @dropped:	the last packet dropped before it reached a side

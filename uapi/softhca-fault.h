@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ((GPL-2.0 WITH Linux-syscall-note) OR BSD-2-Clause) */
 /*
- * When a fault of fault injection happens, among what fits its rule (softhca-netlink.h). The
- * module, the provider and the simulator decide by this function. Same rule, seed and traffic:
- * same faults.
+ * Decides when a fault happens, among the packets, requests or calls that match its rule
+ * (softhca-netlink.h). The module, the provider and the simulator use this function. Same
+ * rule, seed and traffic: same faults.
  */
 #ifndef SOFTHCA_FAULT_H
 #define SOFTHCA_FAULT_H
@@ -11,7 +11,7 @@
 
 /* shca_fault_when.probability: always. */
 #define SHCA_FAULT_ALWAYS	1000000
-/* SHCA_FA_ERRNO: numbers of Linux, of which EHWPOISON is the last one. */
+/* SHCA_FA_ERRNO: Linux's largest errno, EHWPOISON. */
 #define SHCA_FAULT_ERRNO_MAX	133
 
 /**
@@ -20,11 +20,11 @@
  * @after_ns:	not before, from the rule's creation
  * @for_ns:	not after, from then on; 0: no limit
  * @probability: parts of SHCA_FAULT_ALWAYS
- * @every:	each n-th of those that fit; 0: no limit
- * @nth:	not before the n-th of those that fit, from 1 on; 0: no limit
- * @count:	so many times at most; 0: no limit
+ * @every:	each n-th match; 0: no limit
+ * @nth:	not before the n-th match, from 1 on; 0: no limit
+ * @count:	maximum number of faults; 0: no limit
  * @nr_at:	length of @at, or 0
- * @at:		instead of these but @seed: a list of which ones, rising; or NULL
+ * @at:		instead of these but @seed: numbers of the matches, ascending; or NULL
  */
 struct shca_fault_when {
 	__u64 seed;
@@ -39,14 +39,14 @@ struct shca_fault_when {
 };
 
 /**
- * struct shca_fault_state - what a rule has come across; its user has a lock for it
- * @rng:	state of its random numbers. They follow from the seed and @fitted, so a list
- *		of what was hit gives the same faults again
- * @fitted:	how many fitted
- * @seen:	how many of them within its time
- * @hits:	how often it happened
- * @since:	its creation, in ns
- * @listed:	how many of its list are past
+ * struct shca_fault_state - progress of a rule; the caller serialises access
+ * @rng:	state of its random numbers, which follow from the seed and @fitted. Therefore
+ *		a list of hits reproduces the faults
+ * @fitted:	matches
+ * @seen:	matches within its time
+ * @hits:	faults that have happened
+ * @since:	creation of the rule, in ns
+ * @listed:	entries of @at that are past
  */
 struct shca_fault_state {
 	__u64 rng;
@@ -57,9 +57,9 @@ struct shca_fault_state {
 	__u32 listed;
 };
 
-/* splitmix64: any seed will do, 0 included. */
+/* splitmix64; any seed will do, 0 included */
 #define SHCA_FAULT_STEP		0x9e3779b97f4a7c15ull
-/* Random numbers of one fault: shca_fault_due() takes one, its caller some more. */
+/* Random numbers per match: shca_fault_due() takes one, its caller up to three. */
 #define SHCA_FAULT_DRAWS	4
 
 /* The rule's next random number. */
@@ -72,20 +72,20 @@ static inline __u64 shca_fault_next(struct shca_fault_state *state)
 	return z ^ z >> 31;
 }
 
-/* The same, below @limit; 0 if @limit is. */
+/* The next random number below @limit; 0 if @limit is 0. */
 static inline __u32 shca_fault_random(struct shca_fault_state *state, __u32 limit)
 {
 	return (shca_fault_next(state) >> 32) * limit >> 32;
 }
 
-/* @seen counts what fits, from 1 on. */
+/* Does the @seen-th match (from 1 on) count? */
 static inline _Bool shca_fault_counts(const struct shca_fault_when *when, __u64 seen)
 {
 	if (seen < when->nth)
 		return 0;
 	if (when->every)
 		return !((seen - when->nth) % when->every);
-	/* An n-th one alone is one. */
+	/* @nth alone means that match only. */
 	return !when->nth || when->count || seen == when->nth;
 }
 
@@ -99,7 +99,7 @@ static inline _Bool shca_fault_is_listed(const struct shca_fault_when *when,
 	return 1;
 }
 
-/* Count what fits, at @now in ns; does the fault happen? */
+/* Count a match at @now (ns). Return: does the fault happen? */
 static inline _Bool shca_fault_due(const struct shca_fault_when *when,
 				   struct shca_fault_state *state, __u64 now)
 {

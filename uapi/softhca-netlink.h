@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ((GPL-2.0 WITH Linux-syscall-note) OR BSD-2-Clause) */
 /*
- * The generic-netlink family for all settings of softhca. `rdma link add`
- * carries no attributes, and the rdma netlink family takes none from drivers.
- * The module and tools/softhca use it.
+ * The generic-netlink family for all settings of softhca, between the module and
+ * tools/softhca. `rdma link add` carries no attributes, and the rdma netlink family takes
+ * none from drivers.
  */
 #ifndef SOFTHCA_NETLINK_H
 #define SOFTHCA_NETLINK_H
@@ -14,16 +14,15 @@ enum shca_genl_cmd {
 	SHCA_CMD_UNSPEC,
 	SHCA_CMD_DEV_GET,	/* one device by name, or a dump of all */
 	SHCA_CMD_DEV_SET,	/* needs CAP_NET_ADMIN over the netdev's namespace */
-	SHCA_CMD_FATE_GET,	/* dump: each QP that the sender may watch, and
-				 * the last ones destroyed after an error
+	SHCA_CMD_FATE_GET,	/* dump: each QP that the sender may see, and the
+				 * last ones destroyed after an error
 				 */
-	SHCA_CMD_FAULT_ADD,	/* a rule: SHCA_A_DEV_NAME, SHCA_A_FAULT; likewise. Answers with
-				 * the same command and SHCA_FA_ID
+	SHCA_CMD_FAULT_ADD,	/* add a rule: SHCA_A_DEV_NAME, SHCA_A_FAULT; likewise. The
+				 * answer has SHCA_FA_ID
 				 */
-	SHCA_CMD_FAULT_GET,	/* a dump of all rules of this network namespace */
-	SHCA_CMD_FAULT_DEL,	/* the rule SHCA_FA_ID in SHCA_A_FAULT, or all rules of
-				 * SHCA_A_DEV_NAME, or of this network namespace; needs
-				 * CAP_NET_ADMIN
+	SHCA_CMD_FAULT_GET,	/* dump of all rules of this network namespace */
+	SHCA_CMD_FAULT_DEL,	/* delete rule SHCA_FA_ID of SHCA_A_FAULT, or all rules of
+				 * SHCA_A_DEV_NAME, or of this network namespace; likewise
 				 */
 	__SHCA_CMD_MAX,
 	SHCA_CMD_MAX = __SHCA_CMD_MAX - 1
@@ -37,10 +36,10 @@ enum shca_genl_attr {
 	SHCA_A_NETDEV_NAME,	/* string; get only */
 	SHCA_A_PATH,		/* u8: enum shca_path */
 	SHCA_A_PKEYS,		/* binary: the P_Key table, u16 each; get only */
-	SHCA_A_PKEY_INDEX,	/* u16: entry of the table to set, from 1 on */
+	SHCA_A_PKEY_INDEX,	/* u16: entry of the table to set; not 0 */
 	SHCA_A_PKEY,		/* u16: its new P_Key, in host order; 0 empties it */
-	SHCA_A_PEERS,		/* nested: SHCA_A_DEV_NAME of each trusted
-				 * device; set with SHCA_PATH_HOST only
+	SHCA_A_PEERS,		/* nested: SHCA_A_DEV_NAME of each trusted device;
+				 * set with SHCA_PATH_HOST only
 				 */
 	SHCA_A_RESV8A,		/* u8: enum shca_resv8a */
 	SHCA_A_CC,		/* u8: enum shca_cc_mode */
@@ -48,11 +47,11 @@ enum shca_genl_attr {
 	SHCA_A_FATE,		/* binary: struct shca_dump_fate, softhca-dump.h */
 	SHCA_A_FAULT,		/* nested: enum shca_fault_attr */
 	SHCA_A_LINT,		/* u8: enum shca_lint_mode */
-	SHCA_A_PERSONALITY,	/* nested: enum shca_personality_attr; set: alone, without a
-				 * device: what the next `rdma link add` of this network
-				 * namespace makes, and only that
+	SHCA_A_PERSONALITY,	/* nested: enum shca_personality_attr. Set without a device:
+				 * the personality of the next device that `rdma link add`
+				 * makes in this network namespace
 				 */
-	SHCA_A_LINT_ERRORS,	/* u32: findings that processes have reported; get only */
+	SHCA_A_LINT_ERRORS,	/* u32: errors that processes have reported; get only */
 	SHCA_A_LINT_HINTS,	/* u32: likewise, hints */
 	__SHCA_A_MAX,
 	SHCA_A_MAX = __SHCA_A_MAX - 1
@@ -60,13 +59,12 @@ enum shca_genl_attr {
 
 /**
  * enum shca_path - how work requests travel
- * @SHCA_PATH_AUTO:	directly if the peer is a QP of this kernel and the
- *		route is local, otherwise as packets
+ * @SHCA_PATH_AUTO:	directly if the peer is a QP of this kernel and the route is local,
+ *			otherwise as packets
  * @SHCA_PATH_WIRE:	always as packets (teaching, captures, fault tests)
- * @SHCA_PATH_HOST:	as auto, and also directly to the devices of other
- *		network namespaces in SHCA_A_PEERS. They must have this path,
- *		too, and name this device. Without SHCA_A_PEERS, the devices
- *		named last are kept
+ * @SHCA_PATH_HOST:	as auto, and also directly to the devices of other network namespaces
+ *			in SHCA_A_PEERS. They must have this path, too, and name this device.
+ *			Without SHCA_A_PEERS, the last list stays
  */
 enum shca_path {
 	SHCA_PATH_AUTO,
@@ -78,16 +76,15 @@ enum shca_path {
 };
 
 /**
- * enum shca_resv8a - mark by which softhca devices on different machines
- *		recognise each other without ECE
+ * enum shca_resv8a - mark by which softhca devices on different machines recognise each other
+ * without ECE
  * @SHCA_RESV8A_OFF:	mark no packet, ignore marks
- * @SHCA_RESV8A_AUTO:	mark packets to a peer that has marked its own, so that a stranger
- *			never sees any
+ * @SHCA_RESV8A_AUTO:	mark packets to a peer that has marked its own, so that a peer of
+ *			unknown vendor never sees a mark
  * @SHCA_RESV8A_ON:	mark all packets of RC and XRC
  *
- * The mark is in the bits that the BTH reserves beside FECN and BECN. A QP takes
- * the setting over when it goes to RTR (for its answers) and to RTS (for its
- * requests).
+ * The mark is in the bits that the BTH reserves beside FECN and BECN. A QP takes the setting
+ * over when it goes to RTR (for responses) and to RTS (for requests).
  */
 enum shca_resv8a {
 	SHCA_RESV8A_OFF,
@@ -100,14 +97,14 @@ enum shca_resv8a {
 
 /**
  * enum shca_cc_mode - congestion control of RC and XRC (RoCEv2, annex A17.9)
- * @SHCA_CC_MODE_OFF:	packets are not ECN-capable, marks draw no CNP, and CNPs are
- *			counted only; a loss makes the window smaller all the same
- * @SHCA_CC_MODE_AUTO:	packets to another softhca are ECN-capable; marks draw CNPs, and
- *			CNPs slow their sender down
- * @SHCA_CC_MODE_ON:	the same, and packets to all others are ECN-capable, too: for
- *			peers that answer marks with CNPs, as adapters do
+ * @SHCA_CC_MODE_OFF:	packets are not ECN-capable, CE marks cause no CNP, and CNPs are only
+ *			counted. Losses still reduce the window
+ * @SHCA_CC_MODE_AUTO:	packets to another softhca are ECN-capable, CE marks cause CNPs, and
+ *			CNPs reduce the sender's window or rate
+ * @SHCA_CC_MODE_ON:	likewise, and packets to all peers are ECN-capable: for peers that
+ *			send CNPs, as adapters do
  *
- * Taken over by a queue pair as SHCA_A_RESV8A is.
+ * A QP takes the setting over as that of SHCA_A_RESV8A.
  */
 enum shca_cc_mode {
 	SHCA_CC_MODE_OFF,
@@ -119,7 +116,7 @@ enum shca_cc_mode {
 };
 
 /*
- * enum shca_cc_algo, what a queue pair does about congestion; taken over on its way to RTS
+ * enum shca_cc_algo, a QP's reaction to congestion; taken over by the change to RTS
  *	WINDOW	a congestion window that follows CNPs, as DCTCP does
  *	DELAY	the same, which also follows the round trip, as Swift does
  *	DCQCN	a rate, as adapters have it; its parameters are in sysfs, ports/1/cc_params
@@ -141,9 +138,9 @@ enum shca_cc_algo {
  * enum shca_lint_mode - the verbs sanitizer of processes (docs/lint.md)
  * @SHCA_LINT_MODE_OFF:	as each process asks by SOFTHCA_LINT
  * @SHCA_LINT_MODE_ON:	report errors
- * @SHCA_LINT_MODE_HINTS: report hints, too
+ * @SHCA_LINT_MODE_HINTS:	report hints, too
  *
- * Taken over by a process when it opens the device.
+ * A process takes the setting over when it opens the device.
  */
 enum shca_lint_mode {
 	SHCA_LINT_MODE_OFF,
@@ -156,27 +153,27 @@ enum shca_lint_mode {
 
 /* ---- faults ------------------------------------------------------------------- */
 
-/* Rules of one device at most. */
+/* Maximum rules per device. */
 #define SHCA_FAULT_RULES	256
-/* A rule remembers its first hits, and may be told as many. */
+/* Maximum entries of SHCA_FA_LOG and of SHCA_FA_AT. */
 #define SHCA_FAULT_LOG		512
-/* A packet waits no longer: SHCA_FA_DELAY in nanoseconds, SHCA_FA_DISTANCE in packets. */
+/* Maximum SHCA_FA_DELAY in nanoseconds, and SHCA_FA_DISTANCE in packets. */
 #define SHCA_FAULT_DELAY_MAX	5000000000ull
 #define SHCA_FAULT_DISTANCE_MAX	64
-/* SHCA_FA_CGROUP, with its final 0. */
+/* Maximum length of SHCA_FA_CGROUP, with its final 0. */
 #define SHCA_FAULT_CGROUP_MAX	256
 
 /*
- * A rule of fault injection. What happens is SHCA_FA_WHAT. Where it happens is said by the
- * attributes up to SHCA_FA_PID, and by those marked "where"; an absent one fits everything. When
- * it happens is said by the ones after SHCA_FA_PID, which count what fits.
+ * A rule of fault injection. SHCA_FA_WHAT is the fault. The attributes up to SHCA_FA_PID, and
+ * those marked "where", say where it happens; absent ones match everything.
+ * SHCA_FA_PROBABILITY to SHCA_FA_FOR, and SHCA_FA_AT, say when it happens among what matches.
  */
 enum shca_fault_attr {
 	SHCA_FA_UNSPEC,
 	SHCA_FA_PAD,
 	SHCA_FA_ID,		/* u32: number of the rule; get and delete */
 	SHCA_FA_WHAT,		/* u8: enum shca_fault_what */
-	SHCA_FA_RX,		/* flag: packets that are received, not those sent */
+	SHCA_FA_RX,		/* flag: received packets, not sent ones */
 	SHCA_FA_QPN,		/* u32: number of the device's QP */
 	SHCA_FA_OPCODE,		/* u8: opcode of the BTH */
 	SHCA_FA_TYPE,		/* u8: enum shca_fault_type */
@@ -186,9 +183,9 @@ enum shca_fault_attr {
 	SHCA_FA_PID,		/* u32: process, in the sender's PID namespace */
 	SHCA_FA_PROBABILITY,	/* u32: parts of a million */
 	SHCA_FA_SEED,		/* u64: of the rule's random numbers */
-	SHCA_FA_EVERY,		/* u32: each n-th of those that fit */
-	SHCA_FA_NTH,		/* u32: not before the n-th of those that fit, from 1 on */
-	SHCA_FA_COUNT,		/* u32: so many times at most */
+	SHCA_FA_EVERY,		/* u32: each n-th match */
+	SHCA_FA_NTH,		/* u32: not before the n-th match, from 1 on */
+	SHCA_FA_COUNT,		/* u32: maximum number of faults */
 	SHCA_FA_AFTER,		/* u64: ns from the rule's creation, not before */
 	SHCA_FA_FOR,		/* u64: ns from then on, not after */
 	SHCA_FA_DELAY,		/* u64: ns that a packet waits */
@@ -198,17 +195,17 @@ enum shca_fault_attr {
 	SHCA_FA_NAK,		/* u8: enum shca_fault_nak */
 	SHCA_FA_VERB,		/* u8: enum shca_fault_verb */
 	SHCA_FA_ERRNO,		/* u32: positive */
-	SHCA_FA_EVENT,		/* u8: enum ibv_event_type. It happens at once, unless another
-				 * attribute says with which packets, 512 at most
+	SHCA_FA_EVENT,		/* u8: enum ibv_event_type. It happens at once, unless other
+				 * attributes name the packets, 512 at most
 				 */
-	SHCA_FA_SEEN,		/* u64: how many fitted; get only */
-	SHCA_FA_HITS,		/* u64: how often the fault happened; get only */
-	SHCA_FA_AT,		/* binary: u32 each, rising: just these of those that fit, from
-				 * 1 on; instead of SHCA_FA_PROBABILITY to SHCA_FA_FOR but the
+	SHCA_FA_SEEN,		/* u64: matches within the rule's time; get only */
+	SHCA_FA_HITS,		/* u64: number of faults; get only */
+	SHCA_FA_AT,		/* binary: u32 each, ascending: numbers of the matches, from 1
+				 * on; instead of SHCA_FA_PROBABILITY to SHCA_FA_FOR but the
 				 * seed
 				 */
-	SHCA_FA_LOG,		/* binary: u32 each: which were hit, SHCA_FAULT_LOG at most, to
-				 * be given as SHCA_FA_AT; get only
+	SHCA_FA_LOG,		/* binary: u32 each: matches that were hit, SHCA_FAULT_LOG at
+				 * most, in the form of SHCA_FA_AT; get only
 				 */
 	SHCA_FA_MSG,		/* u32: where: number of a message of its QP, from 1 on: first */
 	SHCA_FA_MSG_LAST,	/* u32: last one */
@@ -216,11 +213,11 @@ enum shca_fault_attr {
 	SHCA_FA_VA_LAST,	/* u64: last one */
 	SHCA_FA_RKEY,		/* u32: where: key of a request for remote memory */
 	SHCA_FA_CQN,		/* u32: where: number of a CQ, as `rdma resource` has it */
-	SHCA_FA_CGROUP,		/* string: where: path of a cgroup (v2), in the sender's cgroup
-				 * namespace: its processes, and those of all below it
+	SHCA_FA_CGROUP,		/* string: where: path of a cgroup (v2) in the sender's cgroup
+				 * namespace: its processes, and those of its descendants
 				 */
 	SHCA_FA_DIST,		/* u8: enum shca_fault_dist: of SHCA_FA_JITTER */
-	SHCA_FA_HELD,		/* flag: the rule ends when the socket that has made it is closed */
+	SHCA_FA_HELD,		/* flag: the rule ends when the socket that added it is closed */
 	__SHCA_FA_MAX,
 	SHCA_FA_MAX = __SHCA_FA_MAX - 1
 };
@@ -276,8 +273,8 @@ enum shca_fault_type {
 };
 
 /*
- * enum shca_fault_dist, how SHCA_FA_JITTER is distributed: evenly from 0 to it, or as a bell
- * from 0 to it. Or it is the mean, and rare values are much longer.
+ * enum shca_fault_dist, the distribution of SHCA_FA_JITTER: uniform or roughly normal from 0
+ * to it, or exponential with it as the mean.
  */
 #define SHCA_FAULT_DISTS(X)				\
 	X(UNIFORM, "uniform")				\
@@ -291,7 +288,7 @@ enum shca_fault_dist {
 	SHCA_FAULT_DIST_NR
 };
 
-/* enum ibv_event_type, in its order and from 0 on. No rule makes those behind. */
+/* enum ibv_event_type, in its order and from 0 on. No rule makes the events after these. */
 #define SHCA_FAULT_EVENTS(X) \
 	X(CQ_ERR) \
 	X(QP_FATAL) \
@@ -313,7 +310,7 @@ enum shca_fault_dist {
 	X(CLIENT_REREGISTER) \
 	X(GID_CHANGE)
 
-/* enum shca_fault_nak, what a responder says instead of executing a request */
+/* enum shca_fault_nak, the answer of a responder in place of executing a request */
 #define SHCA_FAULT_NAKS(X)				\
 	X(RNR, "rnr")					\
 	X(INVALID, "invalid-request")			\
@@ -328,8 +325,8 @@ enum shca_fault_nak {
 };
 
 /*
- * enum shca_fault_verb, verbs that may fail. None of them destroys, and none opens a
- * device: there an error of a driver is a warning or a leak in the RDMA core.
+ * enum shca_fault_verb, verbs that may fail. None of them destroys an object or opens a
+ * device: an error of the driver there is a warning or a leak in the RDMA core.
  */
 #define SHCA_FAULT_VERBS(X)				\
 	X(QUERY_PORT, "query_port")			\

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ((GPL-2.0 WITH Linux-syscall-note) OR BSD-2-Clause) */
 /*
- * The operations of a send queue, one row each.  The module and the provider take from
- * these rows what an operation is. The simulator of tests/userspace/core has tables of its
- * own, from the specification, to check these against.
+ * The operations of a send queue, one row each. The module and the provider derive everything
+ * about an operation from its row. The simulator of tests/userspace/core has tables of its own,
+ * from the specification, to check these against.
  *
  * X(name, verb, feature, on, form, length, answer, flags, completion,
  *   first, middle, last, only)
@@ -10,23 +10,21 @@
  *	name		SHCA_WR_@name is its number, IBV_WR_@name and IB_WR_@name in verbs,
  *			IBV_QP_EX_WITH_@name asks for it
  *	verb		ibv_wr_@verb() posts it
- *	feature		SHCA_FEATURE_@feature: both sides have to know it, and only
- *			ibv_wr_@verb() posts it; 0: it always was there
+ *	feature		SHCA_FEATURE_@feature: both sides need it, and only ibv_wr_@verb()
+ *			posts the operation; 0: no feature is needed
  *	on		SHCA_ON_@on: the transports that have it
- *	form		SHCA_FORM_@form: which part of struct shca_send_wqe and of struct
- *			shca_send_wr it has
+ *	form		SHCA_FORM_@form: its part of struct shca_send_wqe and of struct
+ *			shca_send_wr
  *	length		SHCA_LENGTH_@length: how long its message may be
  *	answer		SHCA_ANSWER_@answer: what completes it
  *	flags		SHCA_OPS_*
  *	completion	SHCA_WC_@completion is the opcode of its completion
  *	first, middle, last, only	SHCA_OP_*: its packets, by their place in the message
- *
- * A column that a user has no use for is not looked at.
  */
 #ifndef SOFTHCA_OPS_H
 #define SOFTHCA_OPS_H
 
-/* Bits: the number of a transport, which is the upper three bits of opcodes. */
+/* Bits by number of the transport, which is the upper three bits of opcodes. */
 #define SHCA_ON_RC		(1u << 0 | 1u << 5)	/* and XRC */
 #define SHCA_ON_UC		(1u << 1)
 #define SHCA_ON_UD		(1u << 3)
@@ -35,7 +33,7 @@
 #define SHCA_ON_MESSAGES	(SHCA_ON_CONNECTED | SHCA_ON_UD)
 #define SHCA_ON_ALL		(SHCA_ON_MESSAGES | SHCA_ON_RAW)
 
-#define SHCA_FORM_SEND		0	/* no more than its data; UD: the address */
+#define SHCA_FORM_SEND		0	/* data only; UD: and the address */
 #define SHCA_FORM_INV		1	/* a key in place of immediate data */
 #define SHCA_FORM_RDMA		2
 #define SHCA_FORM_ATOMIC	3
@@ -43,22 +41,22 @@
 #define SHCA_FORM_BIND		5
 #define SHCA_FORM_REG		6
 
-#define SHCA_LENGTH_ANY		0	/* what the transport has room for */
+#define SHCA_LENGTH_ANY		0	/* up to the limit of the transport */
 #define SHCA_LENGTH_8		1
 #define SHCA_LENGTH_8_UP	2	/* of the segments; it uses eight bytes */
-#define SHCA_LENGTH_RANGE	3	/* no data; a range of the peer's memory */
+#define SHCA_LENGTH_RANGE	3	/* no data: a range of the peer's memory */
 
 #define SHCA_ANSWER_ACK		0	/* an acknowledgement; UC, UD: nothing */
 #define SHCA_ANSWER_READ	1	/* READ responses with its data */
 #define SHCA_ANSWER_ATOMIC	2	/* an ATOMIC acknowledgement */
 #define SHCA_ANSWER_BARE	3	/* a READ response without data */
-#define SHCA_ANSWER_LOCAL	4	/* none: it is executed here */
+#define SHCA_ANSWER_LOCAL	4	/* none: it is executed locally */
 
-#define SHCA_OPS_INLINE		(1u << 0)	/* its data goes out: it may be inline */
-#define SHCA_OPS_WAITS		(1u << 1)	/* begins when all before it is done */
-#define SHCA_OPS_RECV		(1u << 2)	/* takes a receive request of the peer */
+#define SHCA_OPS_INLINE		(1u << 0)	/* it sends data, which may be inline */
+#define SHCA_OPS_WAITS		(1u << 1)	/* it starts when all earlier ones are done */
+#define SHCA_OPS_RECV		(1u << 2)	/* it consumes a receive request of the peer */
 
-/* What struct ibv_qp_ex of every supported libibverbs has. */
+/* Operations that struct ibv_qp_ex of every supported libibverbs has. */
 #define SHCA_SEND_OPS_BUT_FLUSH(X) \
 	X(RDMA_WRITE, rdma_write, 0, CONNECTED, RDMA, ANY, ACK, \
 	  SHCA_OPS_INLINE, RDMA_WRITE, \
@@ -100,13 +98,13 @@
 	  0, FLUSH, \
 	  FLUSH, FLUSH, FLUSH, FLUSH)
 
-/* Those of kernel consumers, which no process can post: core/wr.h has the numbers. */
+/* Operations that only kernel consumers post; core/wr.h has their numbers. */
 #define SHCA_KERNEL_OPS(X) \
 	X(REG_MR, reg_mr, 0, CONNECTED, REG, ANY, LOCAL, \
 	  0, REG_MR, \
 	  SEND_ONLY, SEND_ONLY, SEND_ONLY, SEND_ONLY)
 
-/* SHCA_FEATURE_* of all. */
+/* All SHCA_FEATURE_* of the rows. */
 #define SHCA_OPS_FEATURE(name, verb, feature, ...)	| (feature)
 #define SHCA_OPS_FEATURES	(0 SHCA_SEND_OPS(SHCA_OPS_FEATURE))
 

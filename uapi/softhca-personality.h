@@ -1,30 +1,30 @@
 /* SPDX-License-Identifier: ((GPL-2.0 WITH Linux-syscall-note) OR BSD-2-Clause) */
 /*
- * Personalities: what a device can be told to be less than it is (docs/personalities.md).
- * The module and tools/softhca use these lists. New rows go to the end of a list, since
- * their numbers are attributes of the generic-netlink family.
+ * Personalities: how a device can be restricted (docs/personalities.md). The module and
+ * tools/softhca use these lists. New rows go to the end of a list, because their numbers are
+ * attributes of the generic-netlink family.
  */
 #ifndef SOFTHCA_PERSONALITY_H
 #define SOFTHCA_PERSONALITY_H
 
 /* Longest name, with the terminating zero. */
 #define SHCA_PERSONALITY_NAME	32
-/* The personality of a new device: nothing is restricted. */
+/* The personality of a new device: no restriction. */
 #define SHCA_PERSONALITY_NATIVE	"native"
 
-/* Limits that have arrays of this size. */
+/* Limits that are sizes of arrays. */
 #define SHCA_LIM_SGE		30
 #define SHCA_LIM_PKEYS		32
-#define SHCA_LIM_TAGS		512	/* per SRQ; matching searches them in order */
+#define SHCA_LIM_TAGS		512	/* per SRQ; matching is a linear search */
 
 /*
- * enum shca_limit: name in files, smallest and largest value, value of a new device;
- * tests/userspace/verbs/objects/limits.c reaches each of the last. They apply to objects
+ * enum shca_limit: name in files, smallest and largest value, native value. The test
+ * tests/userspace/verbs/objects/limits.c reaches each native value. Limits apply to objects
  * of processes; kernel consumers are neither counted nor refused.
  *
  * One process can have all queues within the default of vm.max_map_count (65530), at two
- * mappings each. The number of READs and atomics equals rxe's, because perftest asks for
- * its peer's number and not for its own device's.
+ * mappings each. The number of READs and atomics equals rxe's, because perftest asks for its
+ * peer's number and not for its own device's.
  */
 #define SHCA_LIMITS(X)								\
 	X(QP, "max_qp", 1, 16384, 16384)					\
@@ -73,7 +73,7 @@ enum shca_limit {
 	SHCA_LIMIT_NR
 };
 
-/* enum shca_lack: what a personality may be without, with its name in files */
+/* enum shca_lack: what a device may be without, with its name in files */
 #define SHCA_LACKS(X)					\
 	X(UC, "uc")					\
 	X(UD, "ud")					\
@@ -104,17 +104,17 @@ enum shca_lack {
 	SHCA_LACK_NR
 };
 
-/* Statuses of completions that have a vendor_err of their own: below it. */
+/* Completions with a status below this can have a vendor_err of their own. */
 #define SHCA_PERSONALITY_STATUSES	24
 
 /**
- * enum shca_personality_attr - SHCA_A_PERSONALITY; what is not given is native
- * @SHCA_PA_UNSPEC: not used
- * @SHCA_PA_PAD:	likewise
- * @SHCA_PA_NAME:	string; to show only
+ * enum shca_personality_attr - SHCA_A_PERSONALITY; absent attributes are native
+ * @SHCA_PA_UNSPEC:	not used
+ * @SHCA_PA_PAD: likewise
+ * @SHCA_PA_NAME:	string; get only
  * @SHCA_PA_LIMITS:	nested: u64, its type is enum shca_limit + 1
  * @SHCA_PA_LACKS:	u64: bits of enum shca_lack
- * @SHCA_PA_VENDOR_ERRS: nested: u32 (16 bits are told), its type is enum ibv_wc_status
+ * @SHCA_PA_VENDOR_ERRS:	nested: u32 (16 bits are used), its type is enum ibv_wc_status
  */
 enum shca_personality_attr {
 	SHCA_PA_UNSPEC,
