@@ -57,7 +57,7 @@
 #define SUPER_MAX	65507
 /* UDP_MAX_SEGMENTS of older kernels */
 #define SEGMENTS_MAX	64
-/* In super-packets: what may be on its way, and how often that is acknowledged */
+/* In super-packets: what may be in flight, and how often that is acknowledged */
 #define WINDOW		32
 #define ACK_EVERY	8
 

@@ -350,7 +350,7 @@ static void req_full_ring_probes(struct kunit *test)
 	expect_probe(test, P0 + FX_ENTRIES - 5);
 }
 
-/* Someone asks already: with a packet that is sent again, or one that is on its way. */
+/* An AckReq is due or in flight already: of a packet that is sent again. */
 static void req_probe_is_not_needed_while_packets_come_again(struct kunit *test)
 {
 	struct fx *fx = test->priv;
@@ -466,7 +466,7 @@ static void req_packet_that_could_not_leave_voids_its_own_ackreq(struct kunit *t
 	KUNIT_EXPECT_EQ(test, fx->req.stats.probes, 0ull);
 }
 
-/* It was sent before, was answered meanwhile, and so whatever befell the copy is void. */
+/* The first copy has been answered meanwhile, so an error of the second one is void. */
 static void req_copy_that_could_not_leave_after_its_answer_is_void(struct kunit *test)
 {
 	static const enum shca_mem_status status[] = { SHCA_MEM_KEY,

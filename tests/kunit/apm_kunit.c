@@ -41,7 +41,7 @@ static const struct apm_rx_row apm_rx_rows[] = {
 	  SHCA_APM_REFUSE, ARMED },
 	{ "armed, MigReq 0 by a third path", ARMED, false, SHCA_APM_PEER,
 	  SHCA_APM_STAY, ARMED },
-	{ "armed, of a stranger", ARMED, true, SHCA_APM_STRANGE, SHCA_APM_STAY, ARMED },
+	{ "armed, not of the peer", ARMED, true, SHCA_APM_STRANGE, SHCA_APM_STAY, ARMED },
 	{ "rearm, by a third path", REARM, true, SHCA_APM_PEER, SHCA_APM_STAY, REARM },
 };
 

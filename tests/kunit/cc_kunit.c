@@ -121,7 +121,7 @@ static void cc_windows_grow_at_their_own_pace(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, cc.cwnd, W * 3 / 4 + W * 3 / 32);
 	cc_make(&cc, SHCA_CC_ALGO_WINDOW);
 	shca_cc_on_cnp(&cc, RTT, FX_MS);
-	shca_cc_on_ack(&cc, W);		/* was on its way */
+	shca_cc_on_ack(&cc, W);		/* was in flight */
 	shca_cc_on_ack(&cc, W / 2);
 	KUNIT_EXPECT_EQ(test, cc.cwnd, W / 2 + 1);
 	while (cc.cwnd < W)
@@ -257,7 +257,7 @@ static void cc_rate_rises_where_it_is_limited(struct kunit *test)
 	KUNIT_EXPECT_GT(test, cc.dcqcn.rate, rate);
 }
 
-/* What was to wait for the pace need not any more. */
+/* Packets that waited for pacing need not wait any more. */
 static void cc_limit_that_ended_holds_nothing(struct kunit *test)
 {
 	u64 now = 1000 * FX_MS;
@@ -370,8 +370,8 @@ static void cc_requester_keeps_the_pace(struct kunit *test)
 }
 
 /*
- * A pace does not count packets that left before it was needed.  That holds as well if a
- * full queue stalls the requester when the pace begins.  The end of a stall keeps a pace.
+ * Pacing does not count packets that left before it began, also if a full queue stalls the
+ * requester at that time.  It continues after a stall.
  */
 static void cc_pace_may_begin_in_a_stall(struct kunit *test)
 {
@@ -426,7 +426,7 @@ static void cc_no_wait_outlives_its_reason(struct kunit *test)
 				now + 100 * FX_MS);
 }
 
-/* Nothing on the way marks what is not ECN-capable: nobody who saw a mark has sent it. */
+/* No switch marks packets that are not ECN-capable, so no mark has caused this CNP. */
 static void cc_cnp_is_for_ecn_capable_packets(struct kunit *test)
 {
 	struct fx *fx = test->priv;
@@ -647,7 +647,7 @@ static void cc_wide_window_asks_as_often(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, fx->req.cc.limits);
 }
 
-/* What a stranger drops behind a gap is all of the window. */
+/* A peer of unknown vendor drops the whole window behind a gap. */
 static void cc_stranger_gets_no_window_of_thousands(struct kunit *test)
 {
 	static const struct {
@@ -731,7 +731,7 @@ static void cc_message(struct kunit *test, u64 ns)
 	KUNIT_ASSERT_EQ(test, fx_ack(fx, fx->pkt.psn, ACK), SHCA_RX_OK);
 }
 
-/* Without a stall, too: the CNP itself begins the pace. */
+/* Without a stall, too: the CNP itself begins pacing. */
 static void cc_pace_begins_with_the_cnp(struct kunit *test)
 {
 	struct fx *fx = test->priv;
@@ -746,7 +746,7 @@ static void cc_pace_begins_with_the_cnp(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, fx_next(fx));
 }
 
-/* A round trip far above the target makes the window small, and begins the pace. */
+/* A round trip far above the target makes the window small, and begins pacing. */
 static void cc_pace_begins_with_the_delay(struct kunit *test)
 {
 	struct fx *fx = test->priv;
@@ -763,7 +763,7 @@ static void cc_pace_begins_with_the_delay(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, fx_next(fx));
 }
 
-/* What may contain a time-out tells nothing of the queue on the way. */
+/* A round trip that may contain a time-out says nothing of the queue on the path. */
 static void cc_path_is_not_measured_by_a_guess(struct kunit *test)
 {
 	struct fx *fx = test->priv;
@@ -783,7 +783,7 @@ static void cc_path_is_not_measured_by_a_guess(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fx->req.cc.win.span_nr, 1);
 }
 
-/* A pace is one of bytes. */
+/* Pacing counts bytes. */
 static void cc_knows_the_path_mtu(struct kunit *test)
 {
 	struct fx *fx = test->priv;
@@ -814,7 +814,7 @@ static void cc_round_trip_counts_what_was_acknowledged(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, cc->wide, 375u);
 }
 
-/* A window that has grown again needs no pace, also for what left at the pace. */
+/* A window that has grown again needs no pacing, even after packets that were paced. */
 static void cc_pace_ends_with_its_cause(struct kunit *test)
 {
 	struct fx *fx = test->priv;
@@ -850,7 +850,7 @@ static void cc_rate_is_measured_by_what_leaves(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fx->req.cc.since, since);
 }
 
-/* A pace that lets the next packet go has no timer. */
+/* Pacing that lets the next packet go needs no timer. */
 static void cc_open_gate_has_no_deadline(struct kunit *test)
 {
 	struct fx *fx = test->priv;

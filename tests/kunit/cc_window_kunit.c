@@ -112,7 +112,7 @@ static void window_below_a_packet_grows_by_packets(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, win.cwnd, SHCA_WIN_LEAST + PKT);
 }
 
-/* So does one of a packet: the queue on the way is that of others. */
+/* So does a window of one packet: the queue on the path is that of others. */
 static void window_of_a_packet_grows_by_a_packet(struct kunit *test)
 {
 	struct shca_window win;

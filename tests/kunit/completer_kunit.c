@@ -251,7 +251,7 @@ static void req_rx_of_same_gap_again_leaves_time_outs(struct kunit *test)
 }
 
 /*
- * A second gap within the round trip: the repair may be on its way.  So sending
+ * A second gap within the round trip: the repair may be in flight.  So sending
  * goes back at the end of the round trip, unless there was progress.
  */
 static void req_rx_of_second_nak_waits_a_round_trip(struct kunit *test)
@@ -491,7 +491,7 @@ static void req_rx_of_rnr_for_ever_comes_less_often(struct kunit *test)
 			row->asked_us * 1000);
 }
 
-/* Whose retries are counted is as patient as before. */
+/* With a limited rnr_retry, RNR waits do not grow. */
 static void req_rx_of_rnr_with_a_count_waits_as_told(struct kunit *test)
 {
 	struct fx *fx = test->priv;

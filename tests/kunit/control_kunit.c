@@ -192,7 +192,7 @@ static void req_wait_of_our_own_is_no_timeout(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, req->stats.timeouts, 1ull);
 }
 
-/* Resent at a pace slower than the time-out: the timer runs from the packet that asks. */
+/* Sent again at a rate slower than the time-out: the timer runs from the packet that asks. */
 static void req_slow_pace_is_no_timeout(struct kunit *test)
 {
 	struct fx *fx = test->priv;
@@ -208,7 +208,7 @@ static void req_slow_pace_is_no_timeout(struct kunit *test)
 	shca_req_pace(req, fx->now + 3 * FX_TIMEOUT / 2);
 	fx_timeout(fx);
 	KUNIT_EXPECT_EQ(test, req->stats.timeouts, 1ull);
-	fx_timeout(fx);	/* the end of the pace */
+	fx_timeout(fx);	/* the end of pacing */
 	KUNIT_ASSERT_TRUE(test, fx_next(fx));
 	KUNIT_EXPECT_EQ(test, fx->pkt.psn, FX_SQ_PSN + 1);
 	KUNIT_EXPECT_TRUE(test, fx->pkt.ackreq);

@@ -58,7 +58,7 @@ static void expect_again(struct kunit *test, u32 psn)
 	KUNIT_EXPECT_TRUE(test, fx->pkt.again);
 }
 
-/* One that keeps packets is sent a copy, of whatever path; others wait for the time-out. */
+/* A peer with an out-of-order queue gets a copy on any path; others wait for the time-out. */
 static void early_needs_no_round_trip_of_a_friend(struct kunit *test)
 {
 	struct fx *fx = test->priv;
@@ -75,7 +75,7 @@ static void early_needs_no_round_trip_of_a_friend(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fx->req.stats.early, 1ull);
 }
 
-/* The peer tells of packets behind the oldest: what is on its way has its time. */
+/* The peer reports packets behind the oldest: the time for those in flight begins anew. */
 static void early_waits_from_the_last_word_on(struct kunit *test)
 {
 	struct fx *fx = test->priv;
@@ -376,7 +376,7 @@ static void early_guess_rises_after_a_repair(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fx->req.rtt.ns, fx->now - start);
 }
 
-/* Nobody keeps responses: a stranger drops what was behind a READ, however much of it came. */
+/* A peer of unknown vendor drops requests behind a READ, however much of its response came. */
 static void early_read_that_is_answered_sends_the_rest(struct kunit *test)
 {
 	struct fx *fx = test->priv;

@@ -484,7 +484,7 @@ struct wait_row {
 };
 
 /*
- * Jitter 1 ms. An even one: a quarter. A bell, the sum of four: (4 * 0.25)^4 / 24 of all.
+ * Jitter 1 ms. An even one: a quarter. A normal one, the sum of four: (4 * 0.25)^4 / 24 of all.
  * Exponential: 1 - e^-0.25.
  */
 static const struct wait_row wait_rows[] = {

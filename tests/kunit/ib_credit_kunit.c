@@ -114,7 +114,7 @@ static u32 told_abr(struct shca_ib_credits *port, u8 lane)
 	return frame.lane[lane].abr;
 }
 
-/* A period of @from ends, and @to is sure that nothing of it is on its way. */
+/* A period of @from ends, and @to is sure that nothing of it is in flight. */
 static void turn(struct shca_ib_credits *from, struct shca_ib_credits *to)
 {
 	shca_ib_credits_turn(from);
@@ -222,7 +222,7 @@ static void lane_stops_itself(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, nr, 12288u / 96);
 	for (i = 0; i < LANES; i++)
 		KUNIT_EXPECT_EQ(test, shca_ib_credits_room(&a, i), i == 2 ? 0 : 12288u);
-	/* A third of it is news; the sender gets exactly what is free. */
+	/* A third of it is worth a frame; the sender gets exactly what is free. */
 	for (i = 0; !shca_ib_credits_pending(&b); i++) {
 		shca_ib_credits_free(&b, 2, 96);
 		KUNIT_ASSERT_GT(test, 100u, i);
@@ -287,7 +287,7 @@ static void late_frames_take_nothing(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, shca_ib_credits_room(&a, 0), 12288u);
 }
 
-/* What was lost in a period comes back when no packet of it is on its way any more. */
+/* What was lost in a period comes back when no packet of it is in flight any more. */
 static void loss_heals(struct kunit *test)
 {
 	begin(&a, &b);
@@ -325,7 +325,7 @@ static void loss_heals(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, shca_ib_credits_room(&a, 3), 12288u);
 }
 
-/* Packets that come twice, or long after their period, count only for a while. */
+/* Packets that arrive a second time, or long after their period, count only for a while. */
 static void surplus_ends(struct kunit *test)
 {
 	u32 i;
@@ -389,7 +389,7 @@ static void restart_heals(struct kunit *test)
 				turn(&a, &b);
 			tell(&b, &a);
 		}
-		/* (on their way, and lost) */
+		/* (in flight, and lost) */
 		send_all(&a, 0);
 		if (which & 1)
 			shca_ib_credits_reset(&a, true);
@@ -488,7 +488,7 @@ static void news_are_a_third_of_a_buffer(struct kunit *test)
 		KUNIT_EXPECT_TRUE(test, shca_ib_credits_pending(&b));
 		tell(&b, &a);
 		KUNIT_EXPECT_FALSE(test, shca_ib_credits_pending(&b));
-		/* what becomes free is news as well */
+		/* what becomes free is worth a frame, too */
 		shca_ib_credits_keep(&b, i, 4096);
 		KUNIT_EXPECT_FALSE(test, shca_ib_credits_pending(&b));
 		shca_ib_credits_free(&b, i, 4096);
@@ -583,7 +583,7 @@ struct period_row {
 	s8 ahead;
 	bool anew;
 	bool turns;	/* afterwards */
-	u32 next;	/* ABR once that is settled */
+	u32 next;	/* ABR once that is reconciled */
 };
 
 static const struct period_row period_rows[] = {
@@ -636,7 +636,7 @@ static void period_is_near_or_begins_anew(struct kunit *test)
 #define WIRE	512
 
 /*
- * struct fx_wire - what is on its way from a to b, in order
+ * struct fx_wire - what is in flight from a to b, in order
  * @item:	packets, and frames of credits
  * @packets:	of these, packets
  * @held:	blocks that lie in buffers of b
@@ -759,7 +759,7 @@ static void model_agrees(struct kunit *test)
 			for (lane = 0; lane < LANES; lane++)
 				KUNIT_ASSERT_GE(test, 24576u, fx->held[lane]);
 		}
-		/* The sender rests; what is on its way arrives. */
+		/* The sender rests; what is in flight arrives. */
 		while (fx->head != fx->tail)
 			arrives(test, fx);
 		turn(&fx->a, &fx->b);

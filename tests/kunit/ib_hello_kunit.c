@@ -127,7 +127,7 @@ static void answer_keeps_the_distance(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, shca_ib_port_deadline(port),
 			now + SHCA_IB_HELLO_GAP_NS);
 	KUNIT_EXPECT_FALSE(test, shca_ib_port_tx(port, &out, now + 1));
-	/* The same hello again is no news. */
+	/* The same hello again changes nothing. */
 	now += SHCA_IB_HELLO_GAP_NS;
 	KUNIT_ASSERT_TRUE(test, shca_ib_port_tx(port, &out, now));
 	shca_ib_port_rx(port, &hello, mac_of(1), now + 1);
@@ -305,7 +305,7 @@ static void bye_is_the_end_at_once(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, seg->downs[1], 1u);
 }
 
-/* A stranger's goodbye is none of the peer's, whatever session it names. */
+/* A goodbye of a third port is not the peer's, whatever session it names. */
 static void bye_of_a_stranger_is_ignored(struct kunit *test)
 {
 	struct segment *seg = segment(test, 2);

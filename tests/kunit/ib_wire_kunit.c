@@ -158,7 +158,7 @@ static void lower_both_ways(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, memcmp(lower.dgid, dgid, sizeof(dgid)), 0);
 }
 
-/* Reserved bits on the way in do not count: LRH between SL and LNH, and before PktLen. */
+/* Reserved bits of received packets do not count: LRH between SL and LNH, and before PktLen. */
 static void lower_ignores_reserved_bits(struct kunit *test)
 {
 	static const u8 bytes[] = { 0xf0, 0x9e, 0xc0, 0x01, 0xf8, 0x06, 0x02, 0x03 };
@@ -272,7 +272,7 @@ static void make_global(u8 pkt[SHCA_IB_GRH_BYTES + sizeof(golden)])
 	memcpy(pkt + 48, golden + 8, sizeof(golden) - 8);
 }
 
-/* A bit that may change on the way does not count, and each other one does. */
+/* A bit that switches or routers may change does not count, and each other one does. */
 static void icrc_sees_invariant_bits(struct kunit *test)
 {
 	static const u8 variant_local[48] = { [0] = 0xf0 };

@@ -370,7 +370,7 @@ static void lp_check(struct kunit *test, struct lp *lp, u32 side)
 	KUNIT_EXPECT_EQ(test, peer->recvs_done, recv);
 }
 
-/* Nothing is on its way: the next thing that happens is a timer. */
+/* Nothing is in flight: the next thing that happens is a timer. */
 static bool lp_sleep(struct lp *lp)
 {
 	u64 a = shca_req_deadline(&lp->side[0].req);

@@ -321,8 +321,8 @@ static void keep_response_of_the_same_moment_is_timed(struct kunit *test)
 }
 
 /*
- * Responses that are kept are not on the way: others are asked for in their place, where the
- * path is long.
+ * Responses in the out-of-order queue are not in flight: others are requested in their place,
+ * where the path is long.
  */
 static void keep_asks_on_behind_a_gap(struct kunit *test)
 {
@@ -530,7 +530,7 @@ static void keep_early_asks_for_the_missing_part(struct kunit *test)
 	shca_req_timer(&fx->req, fx->now);
 	KUNIT_EXPECT_EQ(test, fx->req.stats.early, 1ull);
 	expect_part(test, P0 + 1, 2);
-	/* it is on its way, and what comes meanwhile does not ask for it */
+	/* it is in flight, so a gap does not make the requester ask for it again */
 	shca_req_gap(&fx->req, P0 + 3, P0 + NR - 1, fx->now);
 	KUNIT_EXPECT_FALSE(test, fx_next(fx));
 	/* the next early one is for that part, too */

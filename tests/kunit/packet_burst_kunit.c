@@ -63,7 +63,7 @@ static void burst_asks_and_ends_with_the_window(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, fx_next(fx));
 }
 
-/* What may leave ahead of a pace is no more than that at once. */
+/* A run is no longer than the burst that pacing permits. */
 static void burst_is_no_more_than_a_pace_lets_go(struct kunit *test)
 {
 	struct fx *fx = begin(test, SHCA_WR_RDMA_WRITE, PKTS);

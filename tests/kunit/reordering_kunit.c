@@ -43,7 +43,7 @@ static void small_window(struct fx *fx)
 	fx->req.cc.cwnd = 12;
 }
 
-/* What was sent again is answered a second time, so it has come twice. */
+/* A second answer to packets that were sent again: the retransmission was spurious. */
 static void late_answer_of_the_first_copy_undoes_the_loss(struct kunit *test)
 {
 	struct fx *fx = test->priv;
@@ -286,7 +286,7 @@ static void late_repair_that_is_repeated_keeps_the_time_out(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fx->req.recovery.deadline, deadline);
 }
 
-/* What is missing has not left yet, however long ago it was told: it leaves, and nothing twice. */
+/* Missing packets that were reported long ago and have not left yet leave, and each once. */
 static void late_repair_goes_on_where_it_stands(struct kunit *test)
 {
 	struct fx *fx = test->priv;
@@ -355,7 +355,7 @@ static void late_read_responses_are_waited_for(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fx->pkt.reth.len, 2u * FX_MTU);
 }
 
-/* A request behind a READ, whose responses are on their way. */
+/* A request behind a READ, whose responses are in flight. */
 static void late_request_behind_a_read_is_waited_for(struct kunit *test)
 {
 	struct fx *fx = test->priv;
@@ -597,7 +597,7 @@ static void late_watch_of_an_acknowledgement_is_short(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, r->undo.psn, P0 + 2);
 }
 
-/* A repair that is sent early once more comes twice, whatever the order of packets is. */
+/* After a tail loss probe a repair is a duplicate in any order of packets: no undo. */
 static void late_watch_ends_with_an_early_copy(struct kunit *test)
 {
 	struct fx *fx = test->priv;
@@ -655,7 +655,7 @@ static void late_watch_of_a_response_outlives_an_early_copy(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, r->undo.psn, P0 + 4);
 }
 
-/* One that is asked for early once more comes twice. */
+/* A READ response that is requested early once more is a duplicate, too: no undo. */
 static void late_watch_of_a_response_ends_with_its_early_copy(struct kunit *test)
 {
 	struct fx *fx = test->priv;
@@ -1032,7 +1032,7 @@ static void late_gap_asked_for(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, shca_resp_is_asked(resp, &pkt, SHCA_RX_DUPLICATE, false, true, false));
 	KUNIT_EXPECT_FALSE(test, shca_resp_is_asked(resp, &pkt, SHCA_RX_DUPLICATE, false, false, false));
 	KUNIT_EXPECT_FALSE(test, shca_resp_is_asked(resp, &pkt, SHCA_RX_ACCESS, false, true, false));
-	/* a READ that was executed: not while gaps fill, but for the repair of one that was told */
+	/* a READ that was executed: not while gaps fill, but for the repair of a reported one */
 	pkt.opcode = SHCA_OP_READ_REQUEST;
 	KUNIT_EXPECT_TRUE(test, shca_resp_is_asked(resp, &pkt, SHCA_RX_OK, false, true, false));
 	resp->gap.quiet = 1;

@@ -623,7 +623,7 @@ static void req_gather_failed_lets_earlier_complete(struct kunit *test)
 	shca_req_gather_failed(&fx->req, &fx->pkt, SHCA_MEM_RANGE);
 	KUNIT_EXPECT_FALSE(test, fx_next(fx));
 	KUNIT_EXPECT_EQ(test, fx->req.state, SHCA_SIDE_READY);
-	/* the one before may still be lost and sent again, it alone */
+	/* the one before may still be lost, and is the only one to be sent again */
 	fx_timeout(fx);
 	KUNIT_EXPECT_EQ(test, fx_drain(fx), 1u);
 	KUNIT_EXPECT_EQ(test, fx->pkt.psn, FX_SQ_PSN);

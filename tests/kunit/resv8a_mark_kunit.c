@@ -92,7 +92,7 @@ static void req_rx_learns_from_marked_answers(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, shca_req_rx(&fx->req, &ack, fx->now),
 			SHCA_RX_OK);
 	KUNIT_EXPECT_EQ(test, fx->req.attr.peer, row->peer);
-	/* unsignalled, and the last of its post: a stranger is asked */
+	/* unsignalled, and the last of its post: AckReq to a peer of unknown vendor */
 	fx_post_flags(fx, SHCA_WR_RDMA_WRITE, 1, 0);
 	KUNIT_ASSERT_TRUE(test, fx_next(fx));
 	KUNIT_EXPECT_EQ(test, fx->pkt.resv8a, row->after);

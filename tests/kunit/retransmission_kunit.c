@@ -478,7 +478,7 @@ static void rnr_wait_is_no_part_of_a_round_trip(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fx->req.rtt.ns, 0ull);
 }
 
-/* The patience of the next request is as long as that of the first. */
+/* The threshold of the next request counts from zero, as that of the first. */
 static void rnr_patience_begins_anew_with_progress(struct kunit *test)
 {
 	struct fx *fx = test->priv;

@@ -62,7 +62,7 @@ static void resp_tells_what_is_missing_once(struct kunit *test)
 	fx_rx_op(fx, SHCA_OP_SEND_ONLY, R0 + 4, 8);
 	shca_resp_gap(&fx->resp, R0 + 3, R0 + 3, false);
 	KUNIT_EXPECT_FALSE(test, fx_answer(fx));
-	/* a part of it has come, and the rest is on its way */
+	/* a part of it has come, and the rest is in flight */
 	KUNIT_EXPECT_EQ(test, fx_rx_op(fx, SHCA_OP_SEND_ONLY, R0, 8), SHCA_RX_OK);
 	shca_resp_gap(&fx->resp, R0 + 3, R0 + 3, false);
 	KUNIT_EXPECT_FALSE(test, fx_answer(fx));
@@ -139,7 +139,7 @@ static void resp_tells_a_long_gap_in_parts(struct kunit *test)
 	expect_told(test, R0 + 32, 1);
 }
 
-/* What was told is on its way in order: a later packet of it shows that the rest is lost. */
+/* Reported packets are sent in order: a later one of them shows that the rest is lost. */
 static void resp_tells_again_of_what_is_lost_again(struct kunit *test)
 {
 	struct fx *fx = test->priv;
@@ -152,7 +152,7 @@ static void resp_tells_again_of_what_is_lost_again(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, fx_answer(fx));
 }
 
-/* The first gap of a connection is told, wherever its PSNs begin. */
+/* The first gap of a connection is reported, wherever its PSNs begin. */
 static void resp_tells_the_first_gap(struct kunit *test)
 {
 	struct fx *fx = test->priv;
@@ -172,7 +172,7 @@ static void resp_tells_the_first_gap(struct kunit *test)
 	}
 }
 
-/* After a gap is closed the next one is told, wherever it ends. */
+/* After a gap is closed the next one is reported, wherever it ends. */
 static void resp_forgets_a_gap_that_is_closed(struct kunit *test)
 {
 	struct fx *fx = test->priv;
@@ -223,7 +223,7 @@ static void resp_holds_requests_within_reach(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, fx_answer(fx));
 }
 
-/* To a stranger it is a sequence NAK, and what is behind is dropped. */
+/* A peer of unknown vendor gets a sequence NAK, and what is behind the gap is dropped. */
 static void resp_holds_nothing_of_a_stranger(struct kunit *test)
 {
 	struct fx *fx = test->priv;
@@ -333,7 +333,7 @@ static void missing(struct fx *fx, u32 psn, u32 nr, u32 cause)
 	shca_req_rx(&fx->req, &pkt, fx->now);
 }
 
-/* The response of the READ is on its way, as a rule. */
+/* The response of the READ is usually in flight. */
 static void req_missing_behind_a_read_is_sent_alone(struct kunit *test)
 {
 	struct fx *fx = test->priv;
@@ -467,7 +467,7 @@ static void req_copy_of_it_is_void(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, fx_next(fx));
 }
 
-/* What has come behind a gap is not on the way: as many new packets leave in its place. */
+/* Packets behind a gap are not in flight: as many new ones leave in their place. */
 static void req_sends_on_behind_a_gap(struct kunit *test)
 {
 	const u32 w = SHCA_CC_WINDOW;
@@ -563,7 +563,7 @@ static void req_repair_that_is_lost_in_part_comes_again(struct kunit *test)
 	missing(fx, P0 + 1, 3, P0 + 4);
 	KUNIT_EXPECT_EQ(test, fx_drain(fx), 3u);
 	fx->now += FX_MS;
-	/* the first one is here, and the rest is on its way */
+	/* the first one is here, and the rest is in flight */
 	missing(fx, P0 + 2, 2, P0 + 7);
 	KUNIT_EXPECT_FALSE(test, fx_next(fx));
 	missing(fx, P0 + 2, 1, P0 + 3);
@@ -998,7 +998,7 @@ static void req_repair_goes_on_after_what_it_has_lost(struct kunit *test)
 	missing(fx, P0 + 8, 24, P0 + 40);
 	KUNIT_EXPECT_EQ(test, fx_drain(fx), fx->req.cc.cwnd - 1);
 	KUNIT_EXPECT_EQ(test, fx->pkt.psn, P0 + 8 + fx->req.cc.cwnd - 1);
-	/* and what it has sent is on its way */
+	/* and what it has sent is in flight */
 	missing(fx, P0 + 8, 1, P0 + 9);
 	KUNIT_EXPECT_FALSE(test, fx_next(fx));
 	while (fx->req.psn.next != fx->req.psn.max) {
@@ -1191,7 +1191,7 @@ static void req_repair_asks_for_a_whole_read(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fx->pkt.reth.len, 4u * FX_MTU);
 }
 
-/* The peer tells of a gap before it has the early copy: that is on its way. */
+/* The peer reports a gap before it has the early copy, which is in flight. */
 static void req_early_is_the_repair(struct kunit *test)
 {
 	struct fx *fx = test->priv;

@@ -323,10 +323,10 @@ static void req_without_rate_has_no_gate(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fx->req.gate.until, 0ull);
 }
 
-/* The smaller of this rate and the pace of the congestion control: the later of two times. */
+/* The smaller of this rate and the pacing rate: the later of two times. */
 static void req_keeps_the_smaller_of_rate_and_pace(struct kunit *test)
 {
-	/* 354 bytes take 2.832 ms and 28.32 ms; the pace has 16 ms */
+	/* 354 bytes take 2.832 ms and 28.32 ms; pacing has 16 ms */
 	static const struct {
 		u32 kbps;
 		u64 wait;

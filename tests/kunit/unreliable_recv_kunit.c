@@ -2,7 +2,7 @@
 /*
  * What is received and not acknowledged (UC, UD, RAW_PACKET).  Rows cover each
  * field of its completion, and each way in which memory or a receive request can
- * fail.  They also cover the fate of a UC message with wrong packets.
+ * fail.  They also cover UC messages with wrong packets.
  */
 #include "fixture.h"
 

@@ -44,7 +44,7 @@ struct node_control {
  * @timeout_ns:	local ACK timeout
  * @depth:	requests that may be outstanding, a power of two
  * @line_mbps:	rate of the port
- * @holds:	both ends keep packets that are out of order, and know it of each other
+ * @holds:	both ends have out-of-order queues, and know it of each other
  */
 struct node_config {
 	uint32_t mtu;

@@ -177,7 +177,7 @@ void cut(void)
 }
 
 /*
- * The pace of a window: a wait is bounded, and nothing is divided by zero.
+ * Pacing of a window: a wait is bounded, and nothing is divided by zero.
  *
  * proof: pace slow
  * planted: core/requester/cc.c: s/			   now + WAIT_NS);/			   now + WAIT_NS + 1);/
@@ -200,7 +200,7 @@ void pace(void)
 }
 
 /*
- * The pace of DCQCN, as above.
+ * Pacing of DCQCN, as above.
  *
  * proof: pace_rate slow --unwind 3
  * planted: core/requester/cc.c: s/cc->burst = 1 + div64_u64/cc->burst = div64_u64/

@@ -2,7 +2,7 @@
 /*
  * The responder of RC and XRC: core/responder/responder.c, executor.c, answers.c. From any state for which
  * resp_ok() holds, any packet, and any other call, leads to one for which it holds. So all
- * sequences do. On the way each proof claims what the IBTA specification says of its packets.
+ * sequences do. In addition, each proof claims what the IBTA specification says of its packets.
  *
  * Memory and receive queues are functions that check what they are given, and that return any
  * status. Bounds: a ring of 2 records, so each is the first or the last one. A descriptor stands
@@ -676,8 +676,8 @@ void run(void)
 }
 
 /*
- * What is told of a gap, where packets are kept: up to 32 PSNs from the expected one on, all
- * before the one that is kept. Said once, nobody hears it again who does not ask.
+ * Gap reports, where the responder has an out-of-order queue: up to 32 PSNs from the expected
+ * one on, all before the packet that arrived. A gap is reported once, and again if one asks.
  *
  * proof: gap quick --unwind 3
  * planted: core/responder/responder.c: s/nr = min_t(u32, nr, SHCA_AETH_VALUE + 1);//

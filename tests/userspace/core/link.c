@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * The link: packets become bytes with an ICRC, and bytes that arrive become
- * packets again if the ICRC is right.  In between befalls them what the seed
- * has in store.
+ * packets again if the ICRC is right.  In between, the seed injects faults.
  */
 #include "sim.h"
 
@@ -73,7 +72,7 @@ struct sim_wire *sim_wire_copy(const struct sim_wire *from, u32 len)
 	return wire;
 }
 
-/* ---- what befalls a packet ------------------------------------------------ */
+/* ---- faults of a packet --------------------------------------------------- */
 
 /* The requester that waits for this packet to have an effect. */
 static struct sim_node *requester_of(struct sim_node *from, u8 opcode)

@@ -675,7 +675,7 @@ static void check_asks(struct sim_node *n, const struct sim_op *op,
 		  n->req_attr.peer & SHCA_PEER_FLUSHES_ACKS ||
 		  (sim_may_mark(n) && n->req.attr.peer & SHCA_PEER_FLUSHES_ACKS) ||
 		  (u32)(op - n->ops) + 1 < n->nr_posted,
-		  "node %u: op %u is the last word to a stranger, and does not ask",
+		  "node %u: op %u is the last word to a peer of unknown vendor, and does not ask",
 		  n->idx, (u32)(op - n->ops));
 	sim_check(n->w, n->unasked * 4 < SHCA_CC_WINDOW &&
 		  (!(flags & SHCA_OPF_END) || !n->unasked ||

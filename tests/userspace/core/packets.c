@@ -116,7 +116,7 @@ bool sim_may_mark(const struct sim_node *n)
 /*
  * A node that is set to marking marks all packets.  A node that is not, but may
  * mark, does so from the first marked packet that it has received on.  No packet to
- * a stranger is marked.
+ * a peer of unknown vendor is marked.
  */
 void sim_packet_mark(struct sim_node *n, const struct shca_pkt *pkt)
 {
@@ -271,9 +271,9 @@ static u32 psns_before(const struct sim_node *n, const struct sim_op *end,
 }
 
 /*
- * How far the peer has packets, from the oldest outstanding one on, where it keeps what is
- * behind a gap.  That is not on the way, and others may leave in its place, for a window at
- * most.
+ * How far the peer has packets, from the oldest outstanding one on, with an out-of-order
+ * queue.  Packets in that are not in flight, and others may leave in their place, for a window
+ * at most.
  */
 static u32 beyond(const struct sim_node *n)
 {
@@ -514,7 +514,7 @@ static void check_ack(struct sim_node *n, const struct shca_pkt *pkt)
 	check_credits(n, pkt);
 	/*
 	 * A requester that waits for memory is told that the wait has ended.  Packets of a
-	 * gap that come before the requester is told of it are acknowledged.
+	 * gap that come before are acknowledged.
 	 */
 	sim_check(n->w, shca_psn_diff(pkt->psn, n->exp_psn) < 0 &&
 		  (n->ack_due || n->w->f.mem_retry || n->w->f.holds),

@@ -192,7 +192,7 @@ static int run_many(uint64_t first, uint64_t nr, unsigned int jobs)
 		       "; taken for an equal one %" PRIu64 "\n",
 		       sum.tape.seeds, sum.tape.events, sum.tape.packets, sum.tape.lost,
 		       sum.tape.again, sum.tape.probes, sum.tape.completions, sum.tape.unclear);
-	printf("# sent again per loss: %.2f, and %.2f where packets are held\n",
+	printf("# sent again per loss: %.2f, and %.2f with out-of-order queues\n",
 	       (double)sum.again[0] / (sum.lost[0] ? sum.lost[0] : 1),
 	       (double)sum.again[1] / (sum.lost[1] ? sum.lost[1] : 1));
 	if (!bad && nr >= ENOUGH &&

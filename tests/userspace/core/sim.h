@@ -6,7 +6,7 @@
  *
  *   sim.c    seeds, processes, the command line
  *   world.c  what happens when: the scenario of a seed and its event queue
- *   link.c   bytes on the wire and what befalls them
+ *   link.c   bytes on the wire, and faults
  *   rules.c  rules of fault injection from a file
  *   tape.c   an oracle of the ladder that softhca trace draws
  *   ways.c   the other ways of a packet: runs of them, and the fast path
@@ -223,7 +223,7 @@ struct sim_node {
 	u32 stuck;
 	u32 drops;		/* since the last progress of this requester */
 	u32 last_una_psn;
-	u64 faults;		/* that befell its packets */
+	u64 faults;		/* of its packets */
 	u64 tx_req;
 	u64 tx_resp;
 	u64 tx_probes;
@@ -305,7 +305,7 @@ struct sim_node {
  * struct sim_wire - a packet under way
  * @span:	there is no header for it; where it is used there is no wire
  * @run: @unit: @stride: several packets as one, as ways.c joins them; 0: none
- * @is_sound:	nothing has befallen its bytes
+ * @is_sound:	its bytes are intact
  * @ids:	of tape.c, one for each packet of a run
  * @op: @part: @from: what it was when it left, whatever becomes of its bytes;
  *	@op is NULL for responses, and for what was forged
@@ -366,10 +366,10 @@ struct sim_faults {
 	bool is_clean;
 	bool strict;
 	bool hostile;
-	bool holds;		/* both ends keep requests that come out of order */
+	bool holds;		/* both ends have out-of-order queues */
 	bool tells;		/* each tells the other so by its marks only */
 	bool keeps;		/* and responses */
-	bool rules;		/* of a file befall packets, in place of the next four */
+	bool rules;		/* of a file, in place of the next four */
 	u32 loss;
 	u32 dup;
 	u32 reorder;
@@ -486,7 +486,7 @@ int sim_rules_read(const char *name);
 /** sim_rules_start() - the world that was chosen has these faults on its link, and no other */
 void sim_rules_start(struct sim_world *w);
 void sim_rules_end(struct sim_world *w);
-/** sim_rules_ask() - the rule that befalls a packet, or NULL; @delay_ns: of delay */
+/** sim_rules_ask() - the rule that applies to a packet, or NULL; @delay_ns: of delay */
 const struct shca_fault_rule *sim_rules_ask(struct sim_node *from,
 					    struct sim_node *to,
 					    const struct shca_pkt *pkt,

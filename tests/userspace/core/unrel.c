@@ -470,11 +470,11 @@ static void check_verdict(struct sim_node *n, const struct sim_wire *wire,
 
 	sim_check(w, executed == (rx == SHCA_RX_OK) &&
 		  (v->fate == LATER) == (rx == SHCA_RX_RETRY),
-		  "node %u: op %u part %u: verdict %d, fate %d", n->idx,
+		  "node %u: op %u part %u: verdict %d, outcome %d", n->idx,
 		  wire->op->id, wire->part, rx, v->fate);
 	sim_check(w, out->has_wc == completes &&
 		  (v->fate == FAILED) == (n->resp.state == SHCA_SIDE_ERR),
-		  "node %u: op %u part %u: completion %d state %d, fate %d",
+		  "node %u: op %u part %u: completion %d state %d, outcome %d",
 		  n->idx, wire->op->id, wire->part, out->has_wc, n->resp.state,
 		  v->fate);
 	if (!completes)

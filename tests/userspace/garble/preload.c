@@ -9,8 +9,8 @@
  *   of its own, where handles have the same numbers;
  * - now and then a child process does this, with other memory.
  *
- * The seed decides how much of each, so that some processes get far. The fate
- * of the program does not matter. Environment:
+ * The seed decides how much of each, so that some processes get far. How the
+ * program ends does not matter. Environment:
  *
  *   GARBLE_SEED=N	all follows from it, as far as threads allow
  *   GARBLE_LOG=FILE	each call is logged there before its execution

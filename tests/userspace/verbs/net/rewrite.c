@@ -72,7 +72,7 @@ static void put_icrc(uint8_t *bth)
 	uint8_t head[8 + 40 + 8], copy[BTH];
 	uint32_t crc;
 
-	/* Fields that change on the way count as ones: IBTA A17.3.3. */
+	/* Fields that routers change count as ones: IBTA A17.3.3. */
 	memset(head, 0xff, sizeof(head));
 	head[8] = 0x6f;
 	memcpy(head + 12, &len, 2);

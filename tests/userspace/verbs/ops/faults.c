@@ -66,7 +66,7 @@ static void send_one(int i)
 	post(&a, &wr);
 }
 
-/* All messages arrive once, in order and intact, whatever befalls the packets. */
+/* All messages arrive once, in order and intact, whatever faults the packets have. */
 static void send_all(void)
 {
 	int i;

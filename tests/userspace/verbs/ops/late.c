@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Data that comes late (late_us of docs/personalities.md): with its completion, in order,
- * and not after the end of what it belongs to. personality.c has WRITEs, whose data comes
- * without a completion. tests/guest/ops/personality.sh names the tests that fit.
+ * Delayed placement (late_us of docs/personalities.md): data is there with its completion, in
+ * order, and not after the end of what it belongs to. personality.c has WRITEs, whose data
+ * comes without a completion. tests/guest/ops/personality.sh names the tests that fit.
  */
 #include "util.h"
 

@@ -685,7 +685,7 @@ static void messages_without_a_tag_are_received(void)
 	expect_matched(0, 0, 10);
 }
 
-/* A message for a new tag may be on its way already. */
+/* A message for a new tag may be in flight already. */
 static void tags_wait_until_counts_agree(void)
 {
 	struct ibv_ops_wr wr;
