@@ -15,7 +15,7 @@
 static struct end a, b;
 static unsigned int sent, completed, received, twice, recoveries;
 
-/* One message of b. What has arrived although a heard nothing of it comes twice. */
+/* One message of b. If it arrived and a got no completion, a sends it again. */
 static void arrived(const unsigned char *text)
 {
 	if (message_number(text, received) == received)

@@ -29,7 +29,7 @@ int main(int argc, char **argv)
 	for (int i = 0; i < 3; i++)
 		before[i] = counter(at[i], name[i]);
 
-	/* Each pair has 4 messages on its way all the time. */
+	/* Each pair has 4 messages in flight all the time. */
 	for (int i = 0; i < PAIRS * 4; i++, pending++)
 		post(a + i % PAIRS, b, IBV_WR_RDMA_WRITE, 0, SIZE, i % PAIRS, IBV_SEND_SIGNALED);
 	end = time(NULL) + SECONDS;
