@@ -32,17 +32,14 @@ enum shca_apm_step shca_apm_rx(struct shca_apm *apm, bool mig,
 		apm->state = SHCA_APM_ARMED;
 		return SHCA_APM_ARM;
 	}
-	/*
-	 * By the primary path it is one that the peer sent before it asked for REARM, and
-	 * that was late.
-	 */
+	/* A late packet of the primary path: the peer sent it before it asked for REARM. */
 	if (apm->state != SHCA_APM_ARMED || !mig || path == SHCA_APM_PRIMARY)
 		return SHCA_APM_STAY;
 	if (path == SHCA_APM_ALTERNATE) {
 		apm->state = SHCA_APM_MIGRATED;
 		return SHCA_APM_MIGRATE;
 	}
-	/* Told once: the peer sends many of them, and others could. */
+	/* Raise PATH_MIG_ERR once: the peer sends many such packets, and other hosts may. */
 	if (path != SHCA_APM_PEER || apm->refused)
 		return SHCA_APM_STAY;
 	apm->refused = true;

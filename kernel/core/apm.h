@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Automatic path migration (IBTA 17.2.8): when a connection leaves its path for the
- * alternate one.
+ * Automatic path migration (IBTA 17.2.8): when a connection leaves its path for the alternate one.
  *
- * Each end has a state, and the bit MigReq of the BTH tells the other end of it.
+ * Each end has a state, and reports it by the bit MigReq of the BTH.
  *
- *   MIGRATED  packets have MigReq 1. The program loads an alternate path, and asks for
- *   REARM     packets have MigReq 0. The first packet of the peer with MigReq 0 makes it
- *   ARMED     packets have MigReq 0. It migrates when retries are exhausted, when the
- *             program says so, or when a packet with MigReq 1 comes by the alternate path
+ *   MIGRATED  packets have MigReq 1. The program loads an alternate path, and asks for REARM
+ *   REARM     packets have MigReq 0. The peer's first packet with MigReq 0 leads to ARMED
+ *   ARMED     packets have MigReq 0. It migrates when retries are exhausted, when the program
+ *             asks for MIGRATED, or when a packet with MigReq 1 arrives by the alternate path
  *
- * Migration exchanges the two paths. So the path that was left is the alternate one
- * from then on, and the program may ask for REARM again without loading another.
+ * A migration exchanges the two paths. The path that was left is the alternate one then, so the
+ * program may ask for REARM again without loading another.
  *
- * The caller keeps the paths, and compares packets with them.
+ * The caller has the paths, and compares packets with them.
  */
 #ifndef SHCA_CORE_APM_H
 #define SHCA_CORE_APM_H
@@ -28,9 +27,9 @@ enum shca_apm_state {
 };
 
 /**
- * enum shca_apm_path - the path that a received packet has come by
- * @SHCA_APM_PRIMARY:	the one in use
- * @SHCA_APM_ALTERNATE:	the one that a migration goes to
+ * enum shca_apm_path - the path by which a received packet has arrived
+ * @SHCA_APM_PRIMARY:	the path in use
+ * @SHCA_APM_ALTERNATE:	the alternate path
  * @SHCA_APM_PEER:	neither of the two, but its source is that of one of them
  * @SHCA_APM_STRANGE:	neither of the two
  */
@@ -42,9 +41,9 @@ enum shca_apm_path {
 };
 
 /**
- * enum shca_apm_step - what an event asks the caller for
+ * enum shca_apm_step - what the caller does after an event
  * @SHCA_APM_STAY:	nothing
- * @SHCA_APM_ARM:	the state is another one: tell both sides
+ * @SHCA_APM_ARM:	copy the new state to requester and responder
  * @SHCA_APM_MIGRATE:	the same; exchange the paths, and raise PATH_MIG
  * @SHCA_APM_REFUSE:	the peer has migrated to a path that is not the alternate one:
  *			raise PATH_MIG_ERR
@@ -70,24 +69,23 @@ struct shca_apm {
 
 /*
  * May a program ask for the state @to?
- * @loads:	it loads an alternate path at the same time
+ * @loads:	the same call loads an alternate path
  *
  * Return: NULL, or why not.
  */
 const char *shca_apm_wrong(const struct shca_apm *apm, u8 to, bool loads);
 
-/* A program asks for a state that shca_apm_wrong() lets pass. */
+/* Enter the state @to, which shca_apm_wrong() has accepted. */
 enum shca_apm_step shca_apm_set(struct shca_apm *apm, u8 to);
 
 /*
- * A packet has come that is intact, with MigReq @mig.
+ * An intact packet with MigReq @mig has arrived by @path.
  *
- * Those by another than the primary path are lost, unless it migrates.
+ * The caller drops a packet of another path than the primary one, unless this migrates.
  */
 enum shca_apm_step shca_apm_rx(struct shca_apm *apm, bool mig,
 			       enum shca_apm_path path);
 
-/* Retries are exhausted; the requester has asked for it. */
 enum shca_apm_step shca_apm_exhausted(struct shca_apm *apm);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Big-endian fields of headers. They are moved byte by byte, because headers have
- * no alignment on the wire. Compilers make one load and one swap of it.
+ * Big-endian fields of headers: byte by byte, because headers have no alignment on the wire.
+ * Compilers make one load and one swap of it.
  */
 #ifndef SHCA_CORE_BE_H
 #define SHCA_CORE_BE_H

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * CRC-32 by folding along a sparse multiple of its generator (the idea of
- * "Chorba", arXiv 2412.16398).
+ * CRC-32 by folding along a sparse multiple of its generator (the idea of "Chorba",
+ * arXiv 2412.16398).
  *
  * The generator of CRC-32 divides
  *
  *	x^300 + x^155 + x^117 + x^89 + 1
  *
- * This is its multiple with five terms that has the lowest degree. So a data
- * bit may be removed if the bits 145, 183, 211 and 300 places after it are
- * flipped: the remainder is the same. Shifts add a word of 64 bits to the
- * second, third, fourth and fifth word after it, which are all in registers.
- * That is one load per eight bytes; tables need eight more.
+ * This is its multiple with five terms that has the lowest degree. A data bit can be removed if
+ * the bits 145, 183, 211 and 300 places after it are flipped: the remainder stays the same. Shifts
+ * add a word of 64 bits to the second, third, fourth and fifth word after it, which are all in
+ * registers. This takes one load per eight bytes; tables need eight more.
  *
  * Bits are numbered as in CRC-32: the lowest bit of a byte first.
  */
@@ -23,9 +22,8 @@ static_assert(300 - 155 == 2 * 64 + 17 && 300 - 117 == 2 * 64 + 55 &&
 	      300 - 89 == 3 * 64 + 19 && 300 == 4 * 64 + 44);
 
 /*
- * One word.  @w0 is to be added to it, @w2 to the second one behind it, and so on.
- * @w0 becomes what is to be added to the fifth.  So names move up by one with each
- * word and come round after five.
+ * Fold one word. @w0 is to be added to this word, @w2 to the second one after it, and so on. @w0
+ * becomes what is to be added to the fifth, so the names rotate with each word.
  */
 #define FOLD_WORD(i, w0, w2, w3, w4)					\
 	do {								\

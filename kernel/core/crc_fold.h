@@ -1,22 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * CRC-32 without tables and without carry-less multiplication, for machines
- * without a better method. It shortens long data to a few bytes with the same
- * CRC.
+ * CRC-32 without tables and without carry-less multiplication, for machines without a better
+ * method. Folding shortens long data to a few bytes with the same CRC.
  */
 #ifndef SHCA_CORE_CRC_FOLD_H
 #define SHCA_CORE_CRC_FOLD_H
 
 #include "os.h"
 
-/* Long data is shortened to this many bytes, and consumed in pieces of this size. */
+/* Bytes that long data is shortened to, and that one step consumes. */
 #define SHCA_FOLD_BYTES	40u
 
 /**
  * struct shca_fold - data that has been shortened
- * @w:		to be added to the next five words (64 bits, little endian).
- *		Initially, @w[0] is the CRC of the data before. Its bits above
- *		the 32 of the CRC flip bits of the data
+ * @w:		to be added to the next five words (64 bits, little endian). Initially @w[0] is the
+ *		CRC of the data before; its bits above bit 31 flip bits of the data
  */
 struct shca_fold {
 	u64 w[SHCA_FOLD_BYTES / 8];

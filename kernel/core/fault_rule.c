@@ -31,7 +31,7 @@ u8 shca_fault_stage_of(u8 what, bool rx)
 	}
 }
 
-/* Four throws of a die make a bell, from 0 to @limit. */
+/* A sum of four uniform numbers, which is nearly normal, from 0 to @limit. */
 static u32 fault_normal(struct shca_fault_state *state, u32 limit)
 {
 	u64 random = shca_fault_next(state);
@@ -42,8 +42,8 @@ static u32 fault_normal(struct shca_fault_state *state, u32 limit)
 }
 
 /*
- * The logarithm of a random number. It is of base 2, and follows from the place of the first
- * bit that is set. Between two places it is a parabola, whose error is below 0.01.
+ * -ln of a random number below 1, times @mean. The highest set bit is the integer part of log2;
+ * a parabola, whose error is below 0.01, is its fraction.
  */
 static u32 fault_exponential(struct shca_fault_state *state, u32 mean)
 {
@@ -51,7 +51,7 @@ static u32 fault_exponential(struct shca_fault_state *state, u32 mean)
 	u32 places = 32 - fls(random), part;
 	u64 log;
 
-	/* Behind the first bit that is set there is a part of the next place. */
+	/* The bits below the highest set one are the fraction. */
 	part = (u32)((u64)random << (places + 1)) >> 16;
 	part += ((u64)part * (65536 - part) >> 16) * 22525 >> 16;
 	log = (places + 1) * 65536 - part;
@@ -62,7 +62,7 @@ static u32 fault_exponential(struct shca_fault_state *state, u32 mean)
 u64 shca_fault_wait(const struct shca_fault_rule *rule,
 		    struct shca_fault_state *state)
 {
-	/* In steps of a microsecond, whose number fits. */
+	/* In microseconds, because their number fits into 32 bits. */
 	u32 jitter = div64_u64(rule->jitter_ns, 1000), us;
 	u64 wait;
 
@@ -83,7 +83,7 @@ void shca_fault_start(struct shca_fault_state *state, u64 now)
 	*state = (struct shca_fault_state){ .since = now };
 }
 
-/* An acknowledgement and nothing else. */
+/* Is it the opcode Acknowledge, which ACKs and NAKs have? */
 static bool fault_is_ack(u32 flags)
 {
 	return (flags & (SHCA_OPF_AETH | SHCA_OPF_READ |
@@ -135,7 +135,7 @@ static bool fault_fits_psn(const struct shca_fault_rule *rule, u32 psn)
 	       shca_psn_off(rule->psn_last, rule->psn);
 }
 
-/* Does it name remote memory, and this? */
+/* Does the packet name the remote memory of the rule? */
 static bool fault_fits_memory(const struct shca_fault_rule *rule,
 			      const struct shca_pkt *pkt)
 {
@@ -158,14 +158,14 @@ static bool fault_fits_memory(const struct shca_fault_rule *rule,
 	}
 	if (rule->has_rkey && rule->rkey != rkey)
 		return false;
-	/* A peer may name any address; an empty range is a place. */
+	/* A peer may name a range that wraps; an empty one counts as one byte. */
 	last = len ? va + len - 1 : va;
 	if (last < va)
 		last = ~0ull;
 	return !rule->has_va || (va <= rule->va_last && last >= rule->va);
 }
 
-/* Requests that name a key, or go on with one. */
+/* Requests that name a key, and the later packets of a WRITE. */
 #define FAULT_KEYED	(SHCA_OPF_RETH | SHCA_OPF_ATOMICETH | SHCA_OPF_WRITE)
 
 bool shca_fault_fits(const struct shca_fault_rule *rule,
@@ -187,7 +187,7 @@ bool shca_fault_fits(const struct shca_fault_rule *rule,
 		return true;
 	if (rule->what == SHCA_FAULT_CORRUPT_PAYLOAD && !pkt->paylen)
 		return false;
-	/* A message is refused at its beginning. */
+	/* A message is refused at its first packet. */
 	if (rule->what == SHCA_FAULT_NAK &&
 	    !(shca_opcode_info(pkt->opcode)->flags & SHCA_OPF_START))
 		return false;

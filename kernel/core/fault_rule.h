@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Rules of fault injection: where, when and what (uapi/softhca-netlink.h). They are
- * pure, so the module, KUnit and the simulator decide alike. Same rule, seed and
- * traffic: same faults.
+ * Rules of fault injection: where, when and what (uapi/softhca-netlink.h). The functions are pure,
+ * so the module, KUnit and the simulator decide alike: same rule, seed and traffic, same faults.
  */
 #ifndef SHCA_CORE_FAULT_H
 #define SHCA_CORE_FAULT_H
@@ -13,21 +12,21 @@
 
 struct shca_pkt;
 
-/* Values of a rule that fit everything. */
+/* Values of a rule that match everything. */
 #define SHCA_FAULT_ANY_OPCODE	0x100
 #define SHCA_FAULT_ANY_VERB	0xff
 
 /**
- * enum shca_fault_stage - step of the data path, or call, that asks for faults
+ * enum shca_fault_stage - step of the data path, or call, at which rules are checked
  * @SHCA_FAULT_TX:	a packet leaves
  * @SHCA_FAULT_RX:	a packet has arrived
  * @SHCA_FAULT_RESPOND:	a responder is about to execute the expected request
  * @SHCA_FAULT_SEND:	a work request has been taken from a send queue
  * @SHCA_FAULT_CQ:	a completion is about to be written to a CQ
- * @SHCA_FAULT_NOTIFY:	a process is about to be told of a completion
+ * @SHCA_FAULT_NOTIFY:	a process is about to get a completion event
  * @SHCA_FAULT_DOORBELL: a process has rung the doorbell of a QP
  * @SHCA_FAULT_VERB:	a verb has been called
- * @SHCA_FAULT_NOW:	nothing asks: it happens as the rule is made
+ * @SHCA_FAULT_NOW:	none: the fault happens when the rule is made
  */
 enum shca_fault_stage {
 	SHCA_FAULT_TX,
@@ -41,7 +40,7 @@ enum shca_fault_stage {
 	SHCA_FAULT_NOW,
 };
 
-/* Stages that look at packets; a device with such rules has no direct path. */
+/* Stages that check packets; a device with such rules has no direct path. */
 #define SHCA_FAULT_PACKETS	(1u << SHCA_FAULT_TX | 1u << SHCA_FAULT_RX)
 
 /**
@@ -64,16 +63,16 @@ enum shca_fault_stage {
  * @rkey:	where: requests that name this key
  * @va:		where: requests that reach remote memory from this address on
  * @va_last:	up to here
- * @wr_id:	where: of a work request
- * @when:	among those that fit
- * @delay_ns:	detail of @what: a packet waits so long
- * @jitter_ns:	and a random part of this longer
- * @distance:	detail of @what: packets that overtake
+ * @wr_id:	where: wr_id of a work request
+ * @when:	which of those that match
+ * @delay_ns:	detail of @what: delay of a packet
+ * @jitter_ns:	random addition to @delay_ns: its mean if exponential, otherwise its maximum
+ * @distance:	detail of @what: number of packets that overtake
  * @err:	detail of @what: errno, positive
  * @status:	detail of @what: enum shca_wc_status
  * @nak:	detail of @what: enum shca_fault_nak
  * @event:	detail of @what: enum ib_event_type
- * @dist:	enum shca_fault_dist: of @jitter_ns
+ * @dist:	distribution of the random addition: enum shca_fault_dist
  */
 struct shca_fault_rule {
 	u8 what;
@@ -128,17 +127,16 @@ struct shca_fault_at {
 	const void *owner;
 };
 
-/* The stage at which a rule applies; an event may wait for a packet. */
+/* The stage at which a rule applies, unless an event waits for a packet (fault_netlink.c). */
 u8 shca_fault_stage_of(u8 what, bool rx);
 
-/* A rule begins at @now. */
+/* Clear the state of a rule that is made at @now. */
 void shca_fault_start(struct shca_fault_state *state, u64 now);
 
-/* Is @at where the rule applies? */
 bool shca_fault_fits(const struct shca_fault_rule *rule,
 		     const struct shca_fault_at *at);
 
-/* For how long, in ns, a fault that is due delays; draws once. */
+/* Delay of a fault that is due, in ns; takes at most one random number. */
 u64 shca_fault_wait(const struct shca_fault_rule *rule,
 		    struct shca_fault_state *state);
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Codec of the transport headers: bytes on the wire to struct shca_pkt and
- * back. The links call it, because they know where the BTH begins. It must not
- * know the purpose of a packet. Only it and ib_wire.c convert byte order.
+ * Codec of the transport headers: bytes on the wire to struct shca_pkt and back. The links call it,
+ * because they know where the BTH begins. It does not interpret a packet.
  */
 #include "be.h"
 #include "headers.h"
@@ -57,7 +56,7 @@ static void bth_build(const struct shca_pkt *pkt, u8 *p)
 	       (pkt->pad & BTH_PAD_MASK) << BTH_PAD_SHIFT |
 	       (pkt->tver & BTH_TVER_MASK);
 	put_be16(p + 2, pkt->pkey);
-	/* Only CNPs have BECN, and no receiver looks at it (RoCEv2 annex A17.9.3). */
+	/* Only CNPs have BECN, and receivers ignore it (RoCEv2 annex A17.9.3). */
 	p[4] = (pkt->opcode == SHCA_OPCODE_CNP ? BTH_BECN : 0) |
 	       (pkt->resv8a & BTH_RESV8A);
 	put_be24(p + 5, pkt->dqpn);
@@ -65,10 +64,7 @@ static void bth_build(const struct shca_pkt *pkt, u8 *p)
 	put_be24(p + 9, pkt->psn);
 }
 
-/*
- * FETH (IBTA A19.4.1): reserved, selectivity level, placement type in the lower
- * bits, of which two are reserved.  Reserved ones are not looked at.
- */
+/* FETH (IBTA A19.4.1): reserved, selectivity level, placement type; reserved bits are ignored. */
 #define FETH_TYPE_MASK	0x03
 #define FETH_LEVEL_SHIFT	4
 #define FETH_LEVEL_MASK	3
@@ -176,7 +172,7 @@ enum shca_parse shca_hdr_parse(struct shca_pkt *pkt, const u8 *buf,
 	    len < SHCA_BTH_BYTES + SHCA_ICRC_BYTES)
 		return SHCA_PARSE_SHORT;
 
-	/* A packet from a link stands for itself and has its payload with it. */
+	/* A packet from a link is one packet, and its payload is in @data. */
 	pkt->span = 0;
 	pkt->unit = 0;
 	pkt->stride = 0;
@@ -226,7 +222,7 @@ void shca_hdr_hide_keys(u8 *buf)
 		p += SHCA_XRCETH_BYTES;
 	if (flags & SHCA_OPF_FETH)
 		p += SHCA_FETH_BYTES;
-	/* These and the DETH: no packet has two of them. */
+	/* A packet has at most one of RETH, AtomicETH, DETH and IETH. */
 	if (flags & (SHCA_OPF_RETH | SHCA_OPF_ATOMICETH))
 		hide_key(p + 8);
 	if (flags & (SHCA_OPF_DETH | SHCA_OPF_INV))

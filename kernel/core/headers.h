@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/*
- * Transport headers on the wire (IBTA 9.2 to 9.6). Only headers.c converts
- * their byte order.
- */
+/* Transport headers on the wire (IBTA 9.2 to 9.6). Only headers.c converts their byte order. */
 #ifndef SHCA_CORE_HEADERS_H
 #define SHCA_CORE_HEADERS_H
 
 #include "packet.h"
 
-/* IBTA 9.2.1.2: to all that are attached to the group. */
+/* Destination QP of a multicast packet (IBTA 9.2.1.2). */
 #define SHCA_QPN_MULTICAST	0xffffff
 
 #define SHCA_BTH_BYTES		12
@@ -39,14 +36,13 @@ enum shca_parse {
 
 /**
  * shca_hdr_parse() - decode BTH and extension headers
- * @pkt:	result; @path and @data are left alone, @data_off is set to
- *		the header length
+ * @pkt:	result; @path and @data stay, @data_off becomes the header length
  * @buf:	contiguous headers
  * @hdr_avail:	bytes readable at @buf, at most @len
  * @len:	bytes from the BTH to the ICRC, both included
  *
- * With SHCA_PARSE_OPCODE, @opcode, @dqpn, @psn are valid and no more.
- * Headers must lie wholly within @hdr_avail: else SHCA_PARSE_SHORT.
+ * SHCA_PARSE_OPCODE: only the fields of the BTH are valid. Headers must lie wholly within
+ * @hdr_avail, else SHCA_PARSE_SHORT.
  *
  * Context: any.
  * Return: SHCA_PARSE_OK, or why the packet is refused.
@@ -65,28 +61,26 @@ enum shca_parse shca_hdr_parse(struct shca_pkt *pkt, const u8 *buf,
 u32 shca_hdr_build(const struct shca_pkt *pkt, u8 *buf);
 
 /**
- * shca_hdr_hide_keys() - leave the upper byte of each key, for those who look on
+ * shca_hdr_hide_keys() - clear all but the upper byte of each key, for traces
  * @buf:	headers that shca_hdr_build() has written
  *
- * Keys are those of memory (RETH, AtomicETH, IETH) and the Q_Key (DETH). A byte tells
- * two keys apart, as a rule. It opens nothing: of a key of memory 16 random bits at
- * least are gone.
+ * Keys are those of memory (RETH, AtomicETH, IETH) and the Q_Key (DETH). The upper byte usually
+ * distinguishes two keys and grants nothing: at least 16 random bits of a key of memory are gone.
  *
  * Context: any.
  */
 void shca_hdr_hide_keys(u8 *buf);
 
-/* Pad count for a payload of @paylen bytes. */
 static inline u8 shca_hdr_pad(u32 paylen)
 {
 	return -paylen & 3;
 }
 
-/* Destination QP of a BTH, before anything is decoded. */
+/* Destination QP of a BTH that is not decoded. */
 u32 shca_bth_dqpn(const u8 *bth);
 
 /*
- * Does a BTH repeat another one, but for its PSN and AckReq?
+ * Does a BTH repeat @other, except for PSN and AckReq?
  * @psn:	what its PSN must be
  * @ackreq:	result
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Words of data as CRCs number their bits: the lowest of the first byte first. */
+/* Little-endian words of data: CRCs begin with the lowest bit of the first byte. */
 #ifndef SHCA_CORE_LE_H
 #define SHCA_CORE_LE_H
 

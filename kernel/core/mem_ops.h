@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The core's only access to memory. The core calls it where access rights
- * decide the reply. The caller of the core gathers outgoing payload, without
- * these operations.
+ * The core's only access to memory: it calls these where access rights decide the answer. The
+ * caller of the core gathers outgoing payload without them.
  */
 #ifndef SHCA_CORE_MEM_OPS_H
 #define SHCA_CORE_MEM_OPS_H
@@ -61,38 +60,36 @@ enum shca_recv_status {
  *
  * @ctx is what the side was initialised with. The length is never 0.
  *
- * @remote_check: may the peer access [@va, @va + @len) by @rkey with @access?
- *	Called once per message or READ request, before any byte.
- * @remote_write: store the whole payload of @pkt at @va. Checks access again,
- *	because the region may be gone by now.
- * @remote_atomic: execute CMP_SWAP or FETCH_ADD of @pkt (8 bytes, aligned,
- *	checked by the core). @orig gets the value before. Atomic to CPUs (GLOB).
- * @remote_atomic_write: store the eight bytes of payload of @pkt at its aligned
- *	address, in one piece, after all earlier data.
- * @remote_flush: execute FLUSH of @pkt, whose range may have length 0. On
- *	return, earlier data is visible to all, and persistent on request.
- * @local_scatter: store the payload of @pkt at byte @off of the segment list
- *	(receive buffers, READ responses). Needs SHCA_ACCESS_LOCAL_WRITE.
+ * @remote_check: may the peer access [@va, @va + @len) by @rkey with @access? Called once per
+ *	message or READ request, before any byte.
+ * @remote_write: store the whole payload of @pkt at @va. Checks access again, because the region
+ *	may be gone by now.
+ * @remote_atomic: execute CMP_SWAP or FETCH_ADD of @pkt (8 bytes, aligned, checked by the core).
+ *	@orig gets the value before. Atomic to CPUs (GLOB).
+ * @remote_atomic_write: store the eight bytes of payload of @pkt at its aligned address, in one
+ *	piece, after all earlier data.
+ * @remote_flush: execute FLUSH of @pkt, whose range may have length 0. On return, earlier data is
+ *	visible to all, and persistent on request.
+ * @local_scatter: store the payload of @pkt at byte @off of the segment list (receive buffers,
+ *	READ responses). Needs SHCA_ACCESS_LOCAL_WRITE.
  * @local_store: the same for a value of the core (atomic results).
- * @grh_store: make the SHCA_GRH_BYTES before a UD message from @pkt, and write
- *	them to the start of the segment list.
+ * @grh_store: make the SHCA_GRH_BYTES before a UD message from @pkt, and write them to the start
+ *	of the segment list.
  * @recv_get: take the next receive request, fetched once and bounded.
  * @recv_count: receive requests that are posted, and not taken.
  * @tm_get: take the buffer for @msg from a queue with tag matching: a tagged one
  *	(@matched) or the next receive request. The callee executes a matched
  *	rendezvous if shca_resp_out.rndv is set.
- * @tm_undo: a message without a matching tag is incomplete.
- * @payload: the first @len bytes of the payload of @pkt.
- * @xrc_select: XRC: use this SRQ from here on: its receive requests, and regions
- *	and windows of its protection domain. Returns false if the QP's XRC
- *	domain has no such SRQ.
- * @invalidate: the peer's SEND with invalidate. Returns false if there is no
- *	such region or window, or the peer may not invalidate it.
- * @local_op: execute a local request (LOCAL_INV, BIND_MW, REG_MR). Returns the
- *	status of its completion.
+ * @tm_undo: a message without a matching tag was broken off.
+ * @payload: copy the first @len bytes of the payload of @pkt to @buf.
+ * @xrc_select: XRC: from now on use the receive requests of this SRQ, and regions and windows of
+ *	its protection domain. Returns false if the QP's XRC domain has no such SRQ.
+ * @invalidate: execute the invalidation of the peer's SEND. Returns false if there is no such
+ *	region or window, or the peer may not invalidate it.
+ * @local_op: execute a local request (LOCAL_INV, BIND_MW, REG_MR). Returns the status of its
+ *	completion.
  *
- * Context: softirq or bottom halves off; the caller of the core holds the lock
- * of the side. They do not sleep.
+ * Context: softirq or bottom halves off, under the lock of the side. They do not sleep.
  */
 struct shca_mem_ops {
 	enum shca_mem_status (*remote_check)(void *ctx, u32 rkey, u64 va,

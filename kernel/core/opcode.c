@@ -2,9 +2,8 @@
 /*
  * The table of transport opcodes (IBTA 9.2.1, table 38), made of the rows of opcode.h.
  *
- * Transports that the driver does not support (RD) have no flags, like a
- * reserved opcode. Their headers are not decoded, and the responder refuses
- * them as invalid requests.
+ * Opcodes of RD, which is not supported, have no flags, like reserved ones. Their headers are not
+ * decoded, and a responder drops them like any opcode of another transport.
  */
 #include "opcode.h"
 #include "headers.h"

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The opcodes of the base transport header as data (IBTA table 38). Each row
- * has the headers that follow, the position in a message, and the side that
- * receives the packet.
+ * The opcodes of the base transport header as data (IBTA table 38). Each row has the headers that
+ * follow, the position in a message, and the side that receives the packet.
  */
 #ifndef SHCA_CORE_OPCODE_H
 #define SHCA_CORE_OPCODE_H
@@ -16,7 +15,7 @@
 #define SHCA_TRANSPORT_UD	0x60
 #define SHCA_TRANSPORT_CNP	0x80
 #define SHCA_TRANSPORT_XRC	0xa0
-/* Ethernet frames without any transport: in no packet, for the state machines. */
+/* Ethernet frames without a transport: only in the state machines, in no packet. */
 #define SHCA_TRANSPORT_RAW	0xe0
 #define SHCA_TRANSPORT_MASK	0xe0
 
@@ -51,7 +50,7 @@ enum shca_op {
 
 #define SHCA_OPCODE_CNP		0x81	/* RoCEv2, IBTA annex A17.9.3 */
 
-/* What a packet carries and is: struct shca_opcode_info.flags */
+/* Properties of a packet: struct shca_opcode_info.flags */
 #define SHCA_OPF_VALID		(1u << 0)
 #define SHCA_OPF_REQUEST	(1u << 1)	/* goes to the responder */
 #define SHCA_OPF_RESPONSE	(1u << 2)	/* goes to the completer */
@@ -77,15 +76,15 @@ enum shca_op {
 #define SHCA_OPF_FETH		(1u << 24)
 
 /*
- * The opcodes, one row each: the table, traces and their names follow from these rows.
+ * The opcodes, one row each, for the table, for traces and for names:
  *
  * X(transport, op, text, flags)
  *
- *	transport, op	SHCA_TRANSPORT_@transport + SHCA_OP_@op is its number
- *	text		its name in the specification, behind that of the transport
+ *	transport, op	SHCA_TRANSPORT_@transport + SHCA_OP_@op is the opcode
+ *	text		its name in the specification, after that of the transport
  *	flags		SHCA_OPF_*, with the short names of opcode.c
  *
- * A column that a user has no use for is not looked at. @x: flags of all requests of @t.
+ * @x: flags of all requests of transport @t.
  */
 #define SHCA_OPCODES_OF_UC(X, t, x)					\
 	X(t, SEND_FIRST, "SEND First", K_SEND | FIRST | (x))		\
@@ -130,7 +129,7 @@ enum shca_op {
 	  K_SEND | LAST | SHCA_OPF_INV | (x))				\
 	X(t, SEND_ONLY_INV, "SEND Only with Invalidate",		\
 	  K_SEND | ONLY | SHCA_OPF_INV | (x))				\
-	/* Both are answered by a READ response of nothing (IBTA A19). */ \
+	/* The responder answers both by an empty READ response (A19). */ \
 	X(t, FLUSH, "FLUSH", SHCA_OPF_REQUEST | SHCA_OPF_FLUSH |	\
 	  SHCA_OPF_FETH | SHCA_OPF_RETH | ONLY | (x))			\
 	X(t, ATOMIC_WRITE, "ATOMIC WRITE",				\
@@ -157,7 +156,7 @@ struct shca_opcode_info {
 	u8 hdr_len;
 };
 
-/* The table: use shca_opcode_info(), rows of reserved opcodes are empty. */
+/* The table; use shca_opcode_info(), because rows of reserved opcodes are empty. */
 extern const struct shca_opcode_info shca_opcodes[256];
 extern const struct shca_opcode_info shca_opcode_reserved;
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The environment of the core, so that the same sources build into the module,
- * into KUnit and into a user process. It must not have functions that allocate,
- * sleep, lock or tell the time.
+ * The environment of the core, so that the same sources build into the module, into KUnit and into
+ * a user process. Nothing here may allocate, sleep, lock or read a clock.
  */
 #ifndef SHCA_CORE_OS_H
 #define SHCA_CORE_OS_H
@@ -48,7 +47,7 @@ typedef int64_t s64;
 #define fallthrough		__attribute__((__fallthrough__))
 #define READ_ONCE(x)		(*(const volatile __typeof__(x) *)&(x))
 #define WRITE_ONCE(x, value)	(*(volatile __typeof__(x) *)&(x) = (value))
-/* of functions in a header: their callers say why */
+/* Used by functions in headers, whose callers say what it orders. */
 #define smp_wmb()		__atomic_thread_fence(__ATOMIC_RELEASE)
 #define DIV_ROUND_UP(n, d)	(((n) + (d) - 1) / (d))
 #define fls(x)			((x) ? 32 - __builtin_clz(x) : 0)

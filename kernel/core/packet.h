@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The packet descriptor: what the link layer and the header codec know about a
- * packet, in host byte order, and where its payload is. Requester and responder
- * see nothing else of a packet. IP, UDP and Ethernet are unknown here.
+ * The packet descriptor: what the link and the header codec have found in a packet, in host byte
+ * order, and where its payload is. Requester and responder see nothing else of a packet, and in
+ * particular no IP, UDP or Ethernet header.
  */
 #ifndef SHCA_CORE_PACKET_H
 #define SHCA_CORE_PACKET_H
@@ -68,10 +68,9 @@ enum shca_payload_kind {
  * @imm:	immediate data, as on the wire (big endian, opaque)
  * @inv_rkey:	IETH
  * @paylen:	payload bytes, without padding
- * @again:	outgoing: a request packet that is resent
- * @span:	further PSNs that this descriptor stands for. More than 0 for
- *		middle packets of a message, which differ in nothing else. Also
- *		between QPs of this machine, where a packet may exceed the path
+ * @again:	outgoing: a request packet that is sent again
+ * @span:	further PSNs that this descriptor stands for: a run of middle packets of a message,
+ *		which differ in nothing else, or a packet of the direct path that exceeds the path
  *		MTU
  * @unit:	payload bytes per PSN
  * @stride:	received: distance from one payload to the next
@@ -83,8 +82,7 @@ enum shca_payload_kind {
  * @off:	with SHCA_PAY_WR: offset of the payload in the data
  * @va:		with SHCA_PAY_REMOTE: address of the payload
  * @rkey:	with SHCA_PAY_REMOTE: key of its region
- * @rest:	outgoing: bytes of the message after this packet, a hint for a
- *		link that batches
+ * @rest:	outgoing: bytes of the message after this packet, a hint for a link that batches
  */
 struct shca_pkt {
 	struct shca_path_info path;
@@ -105,10 +103,7 @@ struct shca_pkt {
 		u32 qkey;
 		u32 sqpn;
 	} deth;
-	/*
-	 * Only one of these headers exists per packet: struct shca_rx_walk
-	 * holds a run of packets on the stack.
-	 */
+	/* A packet has only one of these. The union saves stack: struct shca_rx_walk has a run. */
 	union {
 		struct {
 			struct {
@@ -153,7 +148,7 @@ struct shca_pkt {
 	u32 rest;
 };
 
-/* Packet number @i, from 0 on, of those in @pkt. */
+/* Packet number @i, from 0 on, of the run @pkt. */
 static inline struct shca_pkt shca_pkt_part(const struct shca_pkt *pkt, u32 i)
 {
 	struct shca_pkt part = *pkt;

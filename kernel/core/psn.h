@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/*
- * Packet and message sequence numbers: 24 bits, compared modulo 2^24 with a
- * window of 2^23 (IBTA 9.7.2). No other file knows the mask.
- */
+/* Packet and message sequence numbers: 24 bits, modulo 2^24, with a window of 2^23 (IBTA 9.7.2). */
 #ifndef SHCA_CORE_PSN_H
 #define SHCA_CORE_PSN_H
 
@@ -10,7 +7,7 @@
 
 #define SHCA_PSN_MASK		0xffffffu
 #define SHCA_PSN_WINDOW		0x800000u
-/* in place of a PSN: there is none */
+/* Stands for "no PSN". */
 #define SHCA_PSN_NONE		0xffffffffu
 
 static inline u32 shca_psn_add(u32 psn, u32 n)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* Tag matching: see tm.h. */
+/* Tag matching: see tag_list.h. */
 #include "tag_list.h"
 
 /* ---- headers ------------------------------------------------------------ */

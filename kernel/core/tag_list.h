@@ -1,20 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Tag matching: the list of tagged buffers of an SRQ, and the headers of
- * messages.
+ * Tag matching: the list of tagged buffers of an SRQ, and the headers of messages.
  *
- * The list has the order of posting, and a message gets the first matching
- * entry. The program that posts tags also sees the messages without a matching
- * entry ("unexpected"), and matches them itself. The two must not both decide
- * about one message. A tag may be added while unexpected messages are still in
- * flight to the program, and be meant for one of them. So both count unexpected
- * messages. An entry that was added while the counts differ waits at the end of
- * the list, until the program has caught up.
+ * The list has the order of posting, and a message gets the first matching entry. The program gets
+ * the messages without one ("unexpected"), and matches them itself. Kernel and program must not
+ * both decide about a message: the program may add a tag for an unexpected message that it has not
+ * polled yet. Both therefore count unexpected messages. An entry that is added while the counts
+ * differ waits at the end of the list, until the program has handled all unexpected messages.
  *
- * An entry costs its slot only. A handle has a use count of its slot, so it
- * never names a later entry.
+ * A handle has a use count of its slot, so it never names a later entry.
  *
- * Context: a lock of the caller's.
+ * Context: the caller holds a lock.
  */
 #ifndef SHCA_CORE_TM_H
 #define SHCA_CORE_TM_H
@@ -23,10 +19,10 @@
 #include "own.h"
 #include "../../uapi/softhca-abi.h"
 
-/* size of the header at the beginning of a message, as on the wire */
+/* Sizes of the headers at the beginning of a message. */
 #define SHCA_TMH_BYTES		16
 #define SHCA_RVH_BYTES		16
-/* maximum length of a rendezvous request */
+/* Maximum length of a rendezvous request. */
 #define SHCA_TM_RNDV_MAX	64
 
 /* Kind of a message; values as on the wire. */
@@ -59,15 +55,15 @@ struct shca_tm_msg {
 
 /*
  * Parse the headers at the beginning of a message.
- * @len:	bytes of @p. Fewer than a header make a message without a tag. A
- *		rendezvous request that is too short has an @rvh of zeros
+ * @len:	bytes of @p. Fewer than a header make a message without a tag. A rendezvous request
+ *		that is too short has an @rvh of zeros
  */
 void shca_tm_parse(const u8 *p, u32 len, struct shca_tm_msg *msg);
 
 /* Write SHCA_TMH_BYTES to @p. */
 void shca_tmh_build(const struct shca_tmh *tmh, u8 *p);
 
-/* no entry; also limits their number */
+/* No entry; also limits their number. */
 #define SHCA_TM_NIL		0xffff
 
 /**
@@ -114,22 +110,21 @@ struct shca_tm {
 	};
 };
 
-/* Make an empty list; @slots: @nr of them, fewer than SHCA_TM_NIL. */
+/* Make an empty list of @nr slots, fewer than SHCA_TM_NIL. */
 void shca_tm_init(struct shca_tm *tm, struct shca_tm_entry *slots, u32 nr);
 
 /* Count a message without a matching entry. */
 void shca_tm_missed(struct shca_tm *tm);
 
-/* Has the poster handled all unexpected messages? */
 static inline bool shca_tm_in_sync(const struct shca_tm *tm)
 {
 	return tm->unexpected == tm->handled;
 }
 
 /*
- * Reserve a slot, which no message finds before shca_tm_post().
+ * Reserve a slot. shca_tm_post() makes it visible, shca_tm_free() gives it back.
  *
- * Return: false if none is free. Otherwise post it, or shca_tm_free(@handle).
+ * Return: false if none is free.
  */
 bool shca_tm_take(struct shca_tm *tm, u32 *handle);
 
@@ -157,14 +152,13 @@ bool shca_tm_del(struct shca_tm *tm, u32 handle);
 /* The poster has handled @handled unexpected messages in total. */
 void shca_tm_sync(struct shca_tm *tm, u32 handled);
 
-/* An unexpected message broke off: its poster never gets it. */
+/* An unexpected message was broken off, and the program never gets it. */
 void shca_tm_undo(struct shca_tm *tm);
 
 /*
- * The entry for a message.
+ * Take the first matching entry out of the list.
  *
- * It is not in the list any more; give its slot back by shca_tm_free().
- * Return: its slot, or SHCA_TM_NIL.
+ * Return: its slot, which the caller gives back by shca_tm_free(); or SHCA_TM_NIL.
  */
 u16 shca_tm_match(struct shca_tm *tm, u64 tag);
 void shca_tm_free(struct shca_tm *tm, u16 slot);

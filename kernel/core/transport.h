@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Shared by the two state machines of a transport: states, verdicts, syndromes,
- * marks, times. The reliable connected transport (IBTA 9.7) and XRC have
+ * Shared by requester and responder: states, verdicts, syndromes, marks, times. The reliable
+ * connected transport (IBTA 9.7) and XRC have
  *
- *   requester  work requests in, request packets out, responses in (its
- *              second half is called completer), completions out: requester.h
- *   responder  request packets in, completions out, acknowledgements and
- *              READ responses out: responder.h
+ *   requester  work requests in, request packets out, responses in (its second half, the
+ *              completer), completions out: requester.h
+ *   responder  request packets in, completions out, ACKs and READ responses out: responder.h
  *
- * UC, UD and RAW_PACKET have the same two, without answers. The two share no
- * state. A lock of the caller's protects each, so post and receive do not
- * contend. The caller pulls everything: the next packet (when its link may
- * send), the next completion, the next deadline. Time is in nanoseconds of a
- * monotonic clock, and always an argument.
+ * UC, UD and RAW_PACKET have the same two, without answers. The two share no state. A lock of the
+ * caller protects each, so posting and receiving do not contend. The caller pulls everything: the
+ * next packet (when its link may send), the next completion, the next deadline. Time is in
+ * nanoseconds of a monotonic clock, and always an argument.
  */
 #ifndef SHCA_CORE_TRANSPORT_H
 #define SHCA_CORE_TRANSPORT_H
@@ -23,14 +21,13 @@
 struct shca_req;
 struct shca_resp;
 
-/* State of a requester or a responder. */
 enum shca_side_state {
 	SHCA_SIDE_RESET,	/* nothing moves; posts are not accepted */
 	SHCA_SIDE_READY,
 	SHCA_SIDE_ERR,		/* no packet moves; requests are flushed */
 };
 
-/* What became of a received packet, one counter each. */
+/* Verdict on a received packet, one counter each. */
 enum shca_verdict {
 	SHCA_RX_OK,
 	SHCA_RX_STATE,		/* side not ready for it: dropped */
@@ -59,7 +56,7 @@ enum shca_verdict {
 	SHCA_RX_NR
 };
 
-/* Has the packet to wait? */
+/* Must the packet wait? */
 static inline bool shca_rx_is_later(enum shca_verdict rx)
 {
 	return rx >= SHCA_RX_RETRY;
@@ -73,10 +70,9 @@ static inline bool shca_rx_is_later(enum shca_verdict rx)
 #define SHCA_AETH_VALUE		0x1f
 #define SHCA_AETH_CREDIT_NONE	0x1f	/* credit count invalid: no flow control */
 /*
- * A reserved type, used only between peers that keep what comes out of order
- * (SHCA_PEER_OOO). It is a sequence NAK of as many packets as the value, and one
- * more. The packet behind those has come. In place of the MSN it says which packet is the
- * cause of the answer. So the requester knows whether what it sent again was to be there.
+ * Gap report: a reserved type, used only between peers with out-of-order queues (SHCA_PEER_OOO).
+ * From its PSN on, the value plus one packets are missing. The field of the MSN has the PSN of the
+ * packet that triggered the report, so the requester sees whether that left after a repair.
  */
 #define SHCA_AETH_MISSING	0x40
 #define SHCA_NAK_PSN_SEQ	0
@@ -85,33 +81,31 @@ static inline bool shca_rx_is_later(enum shca_verdict rx)
 #define SHCA_NAK_OPERATION	3
 #define SHCA_NAK_INV_RD		4
 
-/* Async events that a verdict asks for: shca_resp_out.events */
+/* Asynchronous events of a received packet: shca_resp_out.events */
 #define SHCA_EV_COMM_EST	(1u << 0)	/* first packet in RTR */
 #define SHCA_EV_REQ_ERR		(1u << 1)	/* invalid request on this QP */
 #define SHCA_EV_ACCESS_ERR	(1u << 2)	/* access violation on this QP */
 #define SHCA_EV_FATAL		(1u << 3)	/* local failure without a WR */
-/* No event: requests with another PSN than the first expected one have begun, or ended. */
+/* No event: the first request had another PSN than the expected one, or that PSN has come now. */
 #define SHCA_EV_PSN		(1u << 4)
 
 /* ---- peers ----------------------------------------------------------------- */
 
 /*
- * Properties of a peer (shca_req_attr.peer, shca_resp_attr.peer) beyond the
- * specification. The caller finds them out, and sets bits at any time. Only a new
- * connection clears them.
+ * Properties of a peer beyond the specification (shca_req_attr.peer, shca_resp_attr.peer). The
+ * caller finds them out, and sets bits at any time. Only a new connection clears them.
  */
 /* Acknowledges all executed requests before its end: shca_resp_flush_acks(). */
 #define SHCA_PEER_FLUSHES_ACKS	(1u << 0)
-/* Keeps packets that come out of order, and says which are missing. */
+/* Has an out-of-order queue, and sends gap reports. */
 #define SHCA_PEER_OOO		(1u << 1)
 
 /* ---- marks -------------------------------------------------------------- */
 
 /*
- * The bits that the BTH reserves beside FECN and BECN (Resv8a).  Senders write zeroes,
- * receivers and switches ignore them (IBTA 9.2), and the ICRC does not cover them.  So
- * where nothing else tells, one softhca knows another by a mark in them: four bits of
- * signature and two of what it does.
+ * The bits that the BTH reserves beside FECN and BECN (Resv8a). Senders write zeros, receivers and
+ * switches ignore them (IBTA 9.2), and the ICRC does not cover them. One softhca can therefore
+ * recognise another by a mark in them: four bits of signature, and two for SHCA_PEER_*.
  */
 #define SHCA_MARK		0x28
 #define SHCA_MARK_SIGNATURE	0x3c
@@ -146,9 +140,8 @@ static inline u64 shca_timeout_ns(u8 code)
 }
 
 /*
- * The time-out of a requester for that code. IBTA 9.7.6.1.3 lets a time-out T come between T
- * and 4 T.  A bit after T, so that whole retries never end earlier than retry_cnt + 1 of them
- * would.
+ * Time-out of a requester for that code. IBTA 9.7.6.1.3 permits between T and 4 T. A
+ * sixteenth above T ensures that retry_cnt + 1 time-outs never end early.
  */
 static inline u64 shca_ack_timeout_ns(u8 code)
 {
@@ -162,7 +155,7 @@ u64 shca_rnr_ns(u8 code);
 
 /* ---- both sides --------------------------------------------------------- */
 
-/* shca_req.reach of both ends, which are on this machine; 1: packets fit the path MTU */
+/* Set the maximum PSNs of a packet: more than 1 on the direct path only. */
 void shca_set_reach(struct shca_req *req, struct shca_resp *resp, u32 reach);
 
 #endif

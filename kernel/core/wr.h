@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Work requests and completions in the core: private copies that no process can
- * change, with the progress of their execution.
+ * Work requests and completions in the core: private copies that no process can change, with the
+ * progress of their execution.
  */
 #ifndef SHCA_CORE_WR_H
 #define SHCA_CORE_WR_H
@@ -12,20 +12,16 @@
 
 /* Longest message, IBTA 9.7.6 */
 #define SHCA_MAX_MSG		0x80000000u
-/* Most data segments of one request; limits advertised are at or below. */
 #define SHCA_MAX_SGE		32
 
-/* (softhca-abi.h has the list) */
+/* The list is in softhca-abi.h. */
 enum shca_wc_status {
 #define X(id) SHCA_WC_##id,
 	SHCA_WC_STATUSES(X)
 #undef X
 };
 
-/*
- * Completion opcode; values equal enum ibv_wc_opcode (the glue maps the few that differ
- * for kernel consumers).
- */
+/* Completion opcodes; values equal those of enum ibv_wc_opcode and enum ib_wc_opcode. */
 #define SHCA_WC_OPCODES(X) \
 	X(SEND) \
 	X(RDMA_WRITE) \
@@ -52,10 +48,7 @@ enum shca_wc_opcode {
 #undef X
 };
 
-/*
- * Operations of kernel consumers, which have no encoding in a process's ring:
- * opcodes above those of the ABI.
- */
+/* Opcodes of kernel consumers, above those of the ABI; decode.c refuses them from processes. */
 #define SHCA_WR_KERNEL		0x80
 #define SHCA_WR_REG_MR		(SHCA_WR_KERNEL | 0)
 
@@ -78,8 +71,8 @@ enum shca_wc_opcode {
  * @reg:	@key finds the region, which gets @new_key
  * @ud:		destination of a datagram
  * @inline_data: where inline data lies, opaque to the core; NULL: segments
- * @priv:	the glue's, opaque to the core (UD: the address handle)
- * @own:	the glue's; not NULL: a request of the adapter's own, not of the ring
+ * @priv:	the caller's, opaque to the core (UD: the address handle)
+ * @own:	the caller's; not NULL: a request of the adapter's own, not of the ring
  * @preset:	not SUCCESS: complete with this status, never execute
  * @vendor_err:	detail of @preset, then of @status
  * @first_psn:	first of the PSNs taken, valid from the first packet on
@@ -88,8 +81,8 @@ enum shca_wc_opcode {
  * @flags_core:	SHCA_WRF_*; core only
  * @sge:	@num_sge segments
  *
- * Above "progress" the glue writes, between shca_req_slot() and
- * shca_req_post(); below it only the core does.
+ * The caller writes what is above "progress", between shca_req_slot() and shca_req_post(). Only
+ * the core writes what is below.
  */
 struct shca_send_wr {
 	u64 wr_id;

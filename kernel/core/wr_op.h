@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/*
- * The operations of a send queue as data: uapi/softhca-ops.h has the rows, and says
- * what each column means.
- */
+/* The operations of a send queue as data; uapi/softhca-ops.h has the rows and the columns. */
 #ifndef SHCA_CORE_WR_OP_H
 #define SHCA_CORE_WR_OP_H
 
@@ -17,7 +14,7 @@
  * @answer:	SHCA_ANSWER_*
  * @flags:	SHCA_OPS_*
  * @completion:	enum shca_wc_opcode
- * @unused:	makes rows that an index of the processor reaches
+ * @unused:	pads a row to 8 bytes, by which a CPU can scale an index
  */
 struct shca_wr_op {
 	u8 on;
@@ -32,10 +29,9 @@ struct shca_wr_op {
 /* The table: use shca_wr_op(). */
 extern const struct shca_wr_op shca_wr_ops[256];
 
-/* Packets, enum shca_op: of an opcode, [begins the message][ends it]. */
+/* Operation of a packet (enum shca_op) by opcode of the request: [begins the message][ends it]. */
 extern const u8 shca_wr_packets[256][2][2];
 
-/* The row of SHCA_WR_* @opcode. */
 static inline const struct shca_wr_op *shca_wr_op(u8 opcode)
 {
 	return &shca_wr_ops[opcode];
