@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The answers of a responder (IBTA 9.7.5.1): acknowledgements, NAKs, responses
- * of READs and atomics, and congestion notifications, in the order of the
- * requests. The glue calls it under the lock of the receive side.
+ * The answers of a responder (IBTA 9.7.5.1): ACKs, NAKs, responses of READs and atomics, and CNPs,
+ * in the order of the requests. The caller holds the lock of the receive half.
  *
- * An answer that could not leave is owed again. A request may fail after it was
- * accepted, if memory goes before the READ response is built. It then becomes a
- * NAK at that PSN.
+ * An answer that could not leave is owed again. If the memory of an accepted READ goes before its
+ * response is built, the response becomes a NAK at that PSN.
  */
 #include "credit.h"
 #include "../opcode.h"
@@ -47,7 +45,6 @@ static u32 resp_reach(const struct shca_resp *resp, const struct shca_rd *rd)
 	return 1;
 }
 
-/* The next packet of the response of @rd, which has one. */
 static void resp_build_rd(struct shca_resp *resp, struct shca_rd *rd,
 			  struct shca_pkt *pkt)
 {
@@ -61,7 +58,7 @@ static void resp_build_rd(struct shca_resp *resp, struct shca_rd *rd,
 	op = rd->is_atomic ? SHCA_OP_ATOMIC_ACK : resp_read_opcode(rd, nr_psn);
 	resp_header(resp, op, psn, pkt);
 	pkt->span = nr_psn - 1;
-	/* (a middle packet has no AETH) */
+	/* A middle packet has no AETH. */
 	if (op != SHCA_OP_READ_RESP_MIDDLE)
 		pkt->aeth.syndrome = SHCA_AETH_ACK | shca_resp_credit(resp);
 	pkt->aeth.msn = rd->msn;
@@ -98,8 +95,8 @@ static void resp_build_ack(struct shca_resp *resp, struct shca_pkt *pkt)
 }
 
 /*
- * The static rate holds back responses that may have data, and what waits behind them.  An
- * acknowledgement is no longer than the request that it is for.
+ * The static rate delays responses that may have data, and what is behind them. An ACK is no
+ * longer than its request, and not delayed.
  */
 static bool resp_build(struct shca_resp *resp, u64 now, struct shca_pkt *pkt)
 {
@@ -142,10 +139,7 @@ bool shca_resp_next(struct shca_resp *resp, u64 now, struct shca_pkt *pkt)
 	return true;
 }
 
-/*
- * NAK in place of a packet of the response of @rd; nothing after it is answered
- * any more.
- */
+/* Send a NAK in place of a packet of the response of @rd, and answer nothing after it. */
 static void resp_nak_response(struct shca_resp *resp, const struct shca_rd *rd,
 			      u32 psn, struct shca_resp_out *out)
 {
@@ -170,9 +164,9 @@ static void resp_rd_unsend(struct shca_rd *rd, u32 off)
 }
 
 /*
- * Neither @pkt nor what was handed out after it has left; all of it is owed
- * again.  A CNP is not: another will come if need be.  It may lie between the
- * packets of a response, which then is sent again from its start on.
+ * Neither @pkt nor what was handed out after it has left: all of it is owed again, but for CNPs,
+ * which later marks cause again. If @pkt is a CNP between packets of a response, the response is
+ * sent again from its start.
  */
 static void resp_unsend(struct shca_resp *resp, const struct shca_pkt *pkt)
 {
@@ -181,7 +175,7 @@ static void resp_unsend(struct shca_resp *resp, const struct shca_pkt *pkt)
 	struct shca_rd *rd;
 	u32 i, off;
 
-	/* (only the newest one with its PSN: PSNs come again, after READs of 2^24 packets) */
+	/* Only the newest record with this PSN: PSNs come again, after READs of 2^24 packets. */
 	for (i = resp->reads.tail - 1; i + 1 != resp->reads.head; i--) {
 		rd = resp_rd(resp, i);
 		off = shca_psn_off(pkt->psn, rd->first_psn);

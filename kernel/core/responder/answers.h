@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Answers that a responder owes its peer: an acknowledgement or a NAK, and the
- * records of READs and atomics. responder.c and executor.c enter them, and
- * answers.c hands them out.
+ * Answers that a responder owes its peer: an ACK or a NAK, and the records of READs and atomics.
+ * responder.c and executor.c enter them, and answers.c hands them out.
  */
 #ifndef SHCA_CORE_ANSWERS_H
 #define SHCA_CORE_ANSWERS_H
@@ -13,9 +12,8 @@
 #define NAK_SEQ_SYNDROME	(SHCA_AETH_NAK | SHCA_NAK_PSN_SEQ)
 
 /*
- * @msn:	messages completed up to @psn; for a NAK, up to the PSN before.
- *		A READ counts from its first PSN on, and not before (C9-148),
- *		because a requester may rely on the count.
+ * @msn:	messages completed up to @psn; for a NAK, up to the PSN before. A READ counts from
+ *		its first PSN on, and not before (C9-148), because a requester may rely on it
  */
 static inline void resp_owe_ack(struct shca_resp *resp, u32 psn, u32 msn)
 {
@@ -33,7 +31,7 @@ static inline void resp_owe_nak(struct shca_resp *resp, u32 psn, u32 msn,
 	resp->ack.syndrome = syndrome;
 }
 
-/* What was owed is handed out. */
+/* The owed ACK or NAK is handed out. */
 static inline void resp_ack_leaves(struct shca_resp *resp)
 {
 	resp->ack.sent = resp->ack.owed;
@@ -42,7 +40,7 @@ static inline void resp_ack_leaves(struct shca_resp *resp)
 	resp->ack.owed = SHCA_ACK_NONE;
 }
 
-/* The expected PSNs, so many, are executed; @ends: and a message with them. */
+/* @nr_psn expected PSNs are executed; @ends: a message ends with them. */
 static inline void resp_advance(struct shca_resp *resp, u32 nr_psn, bool ends)
 {
 	resp->epsn = shca_psn_add(resp->epsn, nr_psn);
@@ -62,7 +60,7 @@ static inline struct shca_rd *resp_rd(struct shca_resp *resp, u32 idx)
 	return &resp->reads.rd[idx & resp->reads.mask];
 }
 
-/* Sends the response of record @idx, packets @start up to @end. */
+/* Send the response of record @idx, packets @start up to @end. */
 static inline void resp_rd_send(struct shca_resp *resp, u32 idx, u32 start,
 				u32 end)
 {
@@ -76,7 +74,7 @@ static inline void resp_rd_send(struct shca_resp *resp, u32 idx, u32 start,
 		resp->reads.send = idx;
 }
 
-/* Finds the record that @psn belongs to; false if there is none any more. */
+/* Find the record of @psn; false if there is none any more. */
 static inline bool resp_rd_find(struct shca_resp *resp, u32 psn, u32 *idx)
 {
 	const struct shca_rd *rd;

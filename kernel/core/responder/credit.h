@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* End-to-end credits (IBTA 9.7.7.2): each AETH says how many receive requests are posted. */
+/* End-to-end credits (IBTA 9.7.7.2): each AETH has the number of posted receive requests. */
 #ifndef SHCA_CORE_CREDIT_H
 #define SHCA_CORE_CREDIT_H
 
@@ -11,14 +11,12 @@ u8 shca_credit_code(u32 nr);
 /* Receive requests that a code stands for. */
 u32 shca_credit_count(u8 code);
 
-/* The rest of shca_resp_credit(). */
+/* Slow path of shca_resp_credit(). */
 u8 shca_resp_count_credit(const struct shca_resp *resp);
 
 /*
- * The code for an AETH.
- *
- * Where requests are handed over (@reach), a message that finds no receive request
- * has cost nothing: there are no credits.
+ * The code for an AETH. The direct path (@reach) has no credits, because a message that finds no
+ * receive request costs nothing there.
  */
 static inline u8 shca_resp_credit(const struct shca_resp *resp)
 {

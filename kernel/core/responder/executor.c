@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The executor: the part of the responder that executes the expected request
- * (IBTA 9.7.4). It checks the sequence of opcodes, the rights of the QP,
- * lengths and keys. It changes memory and completes receives. shca_resp_rx()
- * enters it under the lock of the receive side.
+ * The executor: the part of the responder that executes the expected request (IBTA 9.7.4). It
+ * checks the sequence of opcodes, the rights of the QP, lengths and keys. It changes memory and
+ * completes receives. shca_resp_rx() calls it under the lock of the receive half.
  *
- * Each failed check ends in resp_refuse(), which owes the NAK and moves the
- * side to SHCA_SIDE_ERR.
+ * Each failed check ends in resp_refuse(), which owes the NAK and moves the side to SHCA_SIDE_ERR.
  */
 #include "../fault_rule.h"
 #include "../opcode.h"
@@ -46,9 +44,8 @@ void shca_resp_tm_end(struct shca_resp *resp, struct shca_wc *wc)
 /* ---- refusals ----------------------------------------------------------- */
 
 /*
- * The one exit for a request that cannot be executed: NAK, error state, and
- * the receive request in use, if any, completes with @wc_status. Otherwise an
- * event tells of it.
+ * Refuse a request: NAK and error state. The receive request in use, if any, completes with
+ * @wc_status; otherwise an event reports the error.
  */
 static enum shca_verdict resp_refuse(struct shca_resp *resp, u32 psn, u8 nak,
 				     u8 wc_status, u16 vendor_err,
@@ -92,10 +89,9 @@ static enum shca_verdict resp_refuse_access(struct shca_resp *resp, u32 psn,
 /* ---- records of READs and atomics --------------------------------------- */
 
 /*
- * Room for one more record.  The oldest makes way once it was answered: the
- * requester would not have sent this request without having that answer
- * (max_rd_atomic).  One that was not answered means more requests than agreed
- * upon, an invalid request (IBTA 9.7.5.2.4).
+ * Room for one more record. The oldest one makes way once it was answered: the requester has that
+ * answer, or would not have sent this request (max_rd_atomic). If it was not answered, there are
+ * more requests than agreed upon, an invalid request (IBTA 9.7.5.2.4).
  */
 static struct shca_rd *resp_rd_alloc(struct shca_resp *resp)
 {
@@ -121,7 +117,7 @@ bool shca_resp_has_room(const struct shca_resp *resp)
 	       (nr && resp->reads.rd[resp->reads.head & resp->reads.mask].answered);
 }
 
-/* Is there one that some requesters do not count (rxe), still to be answered? */
+/* Is a FLUSH or ATOMIC WRITE still to be answered? Soft-RoCE does not count those. */
 static bool resp_rd_has_bare(struct shca_resp *resp)
 {
 	const struct shca_rd *rd;
@@ -136,8 +132,8 @@ static bool resp_rd_has_bare(struct shca_resp *resp)
 }
 
 /*
- * No record: more requests than agreed upon, unless FLUSH or ATOMIC WRITE is among
- * them.  Then an answer has to leave first.
+ * There is no record: more requests than agreed upon. If FLUSH or ATOMIC WRITE is among them, the
+ * request waits until an answer has left.
  */
 static enum shca_verdict resp_rd_none(struct shca_resp *resp,
 				      const struct shca_pkt *pkt, u32 flags,
@@ -177,9 +173,8 @@ static u32 resp_flush_access(const struct shca_pkt *pkt)
 }
 
 /*
- * Is the operation offered?  One that the QP does not permit counts as not
- * supported. So it draws an invalid request NAK; an access error is about keys
- * (IBTA 9.7.5.2.4).
+ * Does the QP permit the operation? If not, the NAK is invalid request, as for an operation that is
+ * not supported; an access error is about keys (IBTA 9.7.5.2.4).
  */
 static bool resp_op_permitted(const struct shca_resp *resp,
 			      const struct shca_pkt *pkt, u32 flags)
@@ -205,7 +200,7 @@ bool shca_resp_paylen_fits(const struct shca_resp *resp,
 
 	if (!(flags & SHCA_OPF_END))
 		return pkt->paylen == most && !pkt->pad;
-	/* Only a message of nothing has a packet of nothing. */
+	/* Only the one packet of an empty message is empty. */
 	if ((!(flags & SHCA_OPF_START) || pkt->span) &&
 	    pkt->paylen <= pkt->span * resp->attr.mtu)
 		return false;
@@ -226,10 +221,9 @@ static bool resp_length_fits(const struct shca_resp *resp,
 /* ---- the expected PSN: execution ---------------------------------------- */
 
 /*
- * A NAK was owed, and before it could leave its packet came after all.  What
- * was dropped behind it is missing still: the NAK moves on to that.  If nothing
- * is, what the NAK would have acknowledged is acknowledged otherwise, since the
- * request to do so may have been in a packet before.
+ * The packet of an owed NAK has come before the NAK left. If a packet behind it was dropped, the
+ * NAK moves on to the first missing one. Otherwise an ACK takes its place, because a packet that
+ * the NAK would have acknowledged may have asked.
  */
 static void resp_void_nak(struct shca_resp *resp, u32 psn, u32 msn)
 {
@@ -242,13 +236,13 @@ static void resp_void_nak(struct shca_resp *resp, u32 psn, u32 msn)
 	}
 }
 
-/* Its memory was not present: the requester that was told to wait need not now. */
+/* Did an RNR NAK make the requester wait for this packet's memory? An ACK ends that wait. */
 static bool resp_waited(const struct shca_resp *resp, u32 psn)
 {
 	return unlikely(resp->stands == SHCA_STANDS_RNR) && shca_resp_said_not_yet(resp, psn);
 }
 
-/* The packet is executed: expect the next, acknowledge if asked to. */
+/* The packet is executed: expect the next one, acknowledge if asked to. */
 static void resp_accept(struct shca_resp *resp, const struct shca_pkt *pkt,
 			u32 flags, u32 nr_psn)
 {
@@ -259,12 +253,12 @@ static void resp_accept(struct shca_resp *resp, const struct shca_pkt *pkt,
 	resp_advance(resp, nr_psn, flags & SHCA_OPF_END);
 	resp->stands = SHCA_STANDS_NOTHING;
 	if (resp->ack.owed == SHCA_ACK_NAK)
-		/* Before what has a response of its own: neither it nor its PSN. */
+		/* If it has a response of its own, acknowledge up to the packet before. */
 		resp_void_nak(resp, shca_psn_add(last_psn, -has_response),
 			      shca_psn_add(resp->msn, -has_response));
 	else if (asked && !has_response)
 		resp_owe_ack(resp, last_psn, resp->msn);
-	/* A response tells as much as an acknowledgement. */
+	/* A response acknowledges, too. */
 	resp->ack.unsaid = !asked && !has_response;
 }
 
@@ -280,7 +274,7 @@ static bool resp_took_wr(struct shca_resp *resp, const struct shca_pkt *pkt,
 	return false;
 }
 
-/* A receive request for this message; @verdict is set when there is none. */
+/* Take a receive request for this message; @verdict is set if there is none. */
 static bool resp_needs_wr(struct shca_resp *resp, const struct shca_pkt *pkt,
 			  struct shca_resp_out *out, enum shca_verdict *verdict)
 {
@@ -300,7 +294,7 @@ static void resp_complete(struct shca_resp *resp, const struct shca_pkt *pkt,
 	}
 }
 
-/* @body: what of @pkt, in general all, goes to the buffer that was taken. */
+/* @body: the part of @pkt, usually all of it, that goes to the buffer. */
 static enum shca_verdict resp_send_body(struct shca_resp *resp,
 					const struct shca_pkt *pkt,
 					const struct shca_pkt *body, u32 flags,
@@ -323,10 +317,9 @@ static enum shca_verdict resp_send_body(struct shca_resp *resp,
 				   out);
 
 	/*
-	 * This comes after the data is placed and before the completion shows.  It
-	 * also comes before the SEND is acknowledged, so that the requester hears
-	 * of a refusal. That is a NAK (IBTA 9.4.1.1), and not the silent end of
-	 * class J (9.9.6.3).
+	 * Invalidate after the data is placed, and before the completion shows and the SEND is
+	 * acknowledged, so that a refusal is a NAK (IBTA 9.4.1.1), and not the silent end of class
+	 * J (9.9.6.3).
 	 */
 	if (flags & SHCA_OPF_INV &&
 	    !resp->mem->invalidate(resp->mem_ctx, pkt->inv_rkey))
@@ -342,10 +335,7 @@ static enum shca_verdict resp_send_body(struct shca_resp *resp,
 
 /* ---- tag matching ------------------------------------------------------- */
 
-/*
- * A request for a rendezvous is one packet, with both headers and at most what is
- * advertised of the program's own.
- */
+/* A rendezvous request is one packet, with both headers and at most SHCA_TM_RNDV_MAX bytes. */
 static bool resp_rndv_valid(const struct shca_resp *resp,
 			    const struct shca_pkt *pkt, u32 flags)
 {
@@ -356,8 +346,8 @@ static bool resp_rndv_valid(const struct shca_resp *resp,
 }
 
 /*
- * The buffer for the message that begins with @pkt: as its header says, a tagged
- * one or a receive request.  @verdict is set when there is none.
+ * Take the buffer for the message that begins with @pkt: as its header says, a tagged one or a
+ * receive request. @verdict is set if there is none.
  */
 static bool resp_take_tm(struct shca_resp *resp, const struct shca_pkt *pkt,
 			 u32 flags, struct shca_resp_out *out,
@@ -385,7 +375,7 @@ static bool resp_take_tm(struct shca_resp *resp, const struct shca_pkt *pkt,
 		kind = !matched ? SHCA_TM_UNEXPECTED :
 				  rndv ? SHCA_TM_RNDV : SHCA_TM_MATCHED;
 	} else {
-		/* FIN, too, and whatever is no header of ours. */
+		/* NO_TAG, FIN, and whatever is no header of tag matching. */
 		resp_take_wr(resp);
 	}
 	if (!resp_took_wr(resp, pkt, out, verdict))
@@ -394,7 +384,7 @@ static bool resp_take_tm(struct shca_resp *resp, const struct shca_pkt *pkt,
 	return true;
 }
 
-/* Matched: the caller reads the data, which is not here yet. */
+/* The rendezvous has matched: the caller reads the data from the peer. */
 static enum shca_verdict resp_rndv(struct shca_resp *resp,
 				   const struct shca_pkt *pkt, u32 flags,
 				   struct shca_resp_out *out)
@@ -411,7 +401,7 @@ static enum shca_verdict resp_rndv(struct shca_resp *resp,
 	return SHCA_RX_OK;
 }
 
-/* The first packet of a SEND.  Not inline: a packet on the stack. */
+/* The first packet of a SEND. noinline, because it has a packet on the stack. */
 static noinline enum shca_verdict resp_send_tm(struct shca_resp *resp,
 					  const struct shca_pkt *pkt, u32 flags,
 					  struct shca_resp_out *out)
@@ -425,7 +415,7 @@ static noinline enum shca_verdict resp_send_tm(struct shca_resp *resp,
 		return resp_rndv(resp, pkt, flags, out);
 	if (resp->tm_kind != SHCA_TM_MATCHED)
 		return resp_send_body(resp, pkt, pkt, flags, out);
-	/* No requester repeats a packet with less in it than before. */
+	/* The packet that matched had a header. No requester repeats it with fewer bytes. */
 	if (pkt->paylen < SHCA_TMH_BYTES)
 		return resp_refuse_invalid(resp, pkt, out);
 	body = *pkt;
@@ -452,8 +442,8 @@ static enum shca_verdict resp_send(struct shca_resp *resp,
 /* ---- WRITE and what is answered ----------------------------------------- */
 
 /*
- * The RETH of the first packet: length and key, before any byte is placed.
- * The key of a zero-length request is not looked at (C9-88).
+ * Check the RETH of the first packet, length and key, before any byte is placed. The key of a
+ * zero-length request is not checked (C9-88).
  */
 static enum shca_verdict resp_write_begin(struct shca_resp *resp,
 					  const struct shca_pkt *pkt, u32 flags,
@@ -471,9 +461,8 @@ static enum shca_verdict resp_write_begin(struct shca_resp *resp,
 		return SHCA_RX_RETRY;
 	if (status != SHCA_MEM_OK) {
 		/*
-		 * The receive request that it would have completed reports that
-		 * (LOC_ACCESS_ERR, IBTA 11.6.2), if there is one. The packet must be the
-		 * only one of its message: after a first one nobody knows how it ends.
+		 * The receive request that the WRITE would complete reports this, if there is one
+		 * (LOC_ACCESS_ERR, IBTA 11.6.2). A first packet does not show if it would.
 		 */
 		if (flags & SHCA_OPF_IMM)
 			resp_take_wr(resp);
@@ -502,7 +491,7 @@ static enum shca_verdict resp_write(struct shca_resp *resp,
 	if (flags & SHCA_OPF_END ? pkt->paylen != resp->msg.left :
 				   pkt->paylen >= resp->msg.left)
 		return resp_refuse_invalid(resp, pkt, out);
-	/* First the receive request: after an RNR NAK nothing was placed. */
+	/* Take the receive request first: after an RNR NAK nothing was placed. */
 	if (flags & SHCA_OPF_IMM && !resp_needs_wr(resp, pkt, out, &verdict))
 		return verdict;
 	if (pkt->paylen)
@@ -593,13 +582,13 @@ static enum shca_verdict resp_atomic(struct shca_resp *resp,
 }
 
 /*
- * The SRQ whose number each request carries, and whose protection domain decides
- * about memory, also of READs and atomics.  It is the same throughout a message.
+ * Select the SRQ that the request names. Its protection domain decides about memory, also of READs
+ * and atomics. It is the same throughout a message.
  */
 static bool resp_xrc_select(struct shca_resp *resp, const struct shca_pkt *pkt,
 			    u32 flags)
 {
-	/* (also where the first packet comes again, as its receive waits for memory) */
+	/* The first packet comes again if its receive waits for memory. */
 	if ((!(flags & SHCA_OPF_START) || resp->recv == SHCA_RECV_OK) &&
 	    pkt->xrc_srqn != resp->msg.xrc_srqn)
 		return false;
@@ -609,7 +598,7 @@ static bool resp_xrc_select(struct shca_resp *resp, const struct shca_pkt *pkt,
 	return true;
 }
 
-/* Executed; the response says no more than that. */
+/* The request is executed; its response has no data. */
 static enum shca_verdict resp_bare_done(struct shca_resp *resp,
 					const struct shca_pkt *pkt, u32 flags,
 					struct shca_rd *rd)
@@ -632,14 +621,14 @@ static bool resp_atomic_write_valid(const struct shca_pkt *pkt)
 	       !(pkt->reth.va & 7);
 }
 
-/* IBTA A19.4.1: all that was placed before, of a range or of a region. */
+/* IBTA A19.4.1: one or both types, and a range or a region. */
 static bool resp_flush_valid(const struct shca_pkt *pkt)
 {
 	return pkt->feth.type & (SHCA_FLUSH_GLOBAL | SHCA_FLUSH_PERSISTENT) &&
 	       pkt->feth.level <= SHCA_FLUSH_LEVEL_MR;
 }
 
-/* FLUSH and ATOMIC WRITE: done at once, and answered without data. */
+/* FLUSH and ATOMIC WRITE: executed at once, and answered without data. */
 static enum shca_verdict resp_bare(struct shca_resp *resp,
 				   const struct shca_pkt *pkt, u32 flags,
 				   struct shca_resp_out *out)
@@ -718,7 +707,7 @@ enum shca_verdict shca_resp_forge(struct shca_resp *resp,
 	} else if (flags & SHCA_OPF_SEND &&
 		   resp->attr.transport == SHCA_TRANSPORT_RC &&
 		   !resp_needs_wr(resp, pkt, out, &verdict)) {
-		/* It had no receive request to fail with: an RNR NAK, or worse. */
+		/* There is no receive request to complete in error: @verdict is set. */
 	} else {
 		static const u8 naks[] = {
 			[SHCA_FAULT_NAK_INVALID] = SHCA_NAK_INVALID,

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The static rate of a path (IBTA 9.11): what leaves by it leaves no faster.
+ * The static rate of a path (IBTA 9.11): packets leave no faster.
  *
- * Each packet takes its time at that rate, one after the other.  What leaves may be ahead of
- * that by a burst, so that not each packet needs a timer.  Then nothing leaves until the rate
- * has caught up.  Whoever is woken late, or was idle, makes up for a burst at most.  So in a
- * time t there leaves what the rate carries in t and two bursts, and the packet that ends one.
+ * Each packet takes its time at that rate, one after the other. Packets may leave up to
+ * SHCA_RATE_BURST_NS ahead of it, so that not each needs a timer. Then nothing leaves until the
+ * rate has caught up. A half that is woken late, or was idle, makes up for SHCA_RATE_BURST_NS at
+ * most. In a time t there leaves at most what the rate carries in t + 2 * SHCA_RATE_BURST_NS, and
+ * one packet.
  */
 #ifndef SHCA_CORE_RATE_H
 #define SHCA_CORE_RATE_H
@@ -15,17 +16,14 @@
 #include "../packet.h"
 
 #define SHCA_RATE_BURST_NS	100000ull
-/*
- * Bytes of a packet outside of BTH to ICRC: Ethernet header and FCS, IPv6, UDP.  Other links
- * have less.
- */
+/* Bytes outside of BTH to ICRC: Ethernet header and FCS, IPv6, UDP; other links have less. */
 #define SHCA_RATE_LOWER		66
 
 /*
- * A side that keeps a static rate.
- * @due_ns:	when what has left is over at that rate
+ * The static rate of a half.
+ * @due_ns:	when the rate has carried what has left
  * @until_ns:	nothing leaves before; 0: no limit
- * @run:	packets of a burst, 1 at least
+ * @run:	packets that the rate carries in SHCA_RATE_BURST_NS, at least 1
  * @on:		there is a rate
  */
 struct shca_rate {
@@ -55,7 +53,7 @@ static inline u64 shca_rate_until(struct shca_rate *rate, u64 now)
 	return rate->until_ns;
 }
 
-/* @pkt leaves, which stands for span + 1 of them, at @kbps. */
+/* @pkt, which stands for span + 1 packets, leaves at @kbps. */
 static inline void shca_rate_sent(struct shca_rate *rate, u32 kbps,
 				  const struct shca_pkt *pkt, u64 now)
 {

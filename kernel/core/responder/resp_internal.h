@@ -6,11 +6,7 @@
 #include "../psn.h"
 #include "responder.h"
 
-/*
- * Process a packet of UC, a datagram, or an Ethernet frame; @out is clear.
- *
- * Context: that of shca_resp_rx(), which calls them.
- */
+/* Called by shca_resp_rx() for a packet of UC, a datagram, an Ethernet frame; @out is clear. */
 enum shca_verdict shca_resp_rx_uc(struct shca_resp *resp, const struct shca_pkt *pkt,
 				  struct shca_resp_out *out);
 enum shca_verdict shca_resp_rx_ud(struct shca_resp *resp, const struct shca_pkt *pkt,
@@ -19,22 +15,15 @@ enum shca_verdict shca_resp_rx_raw(struct shca_resp *resp,
 				   const struct shca_pkt *pkt,
 				   struct shca_resp_out *out);
 
-/*
- * Execute the expected packet; @out has no completion yet.
- *
- * Context: that of shca_resp_rx(), which calls it.
- */
+/* Called by shca_resp_rx() for the expected packet; @out has no completion yet. */
 enum shca_verdict shca_resp_execute(struct shca_resp *resp,
 				    const struct shca_pkt *pkt,
 				    struct shca_resp_out *out);
 
-/*
- * The message in progress ends: add the fields of tag matching to its completion.
- * @wc:		with its status and its opcode
- */
+/* The message in progress ends: add tag matching to @wc, which has status and opcode. */
 void shca_resp_tm_end(struct shca_resp *resp, struct shca_wc *wc);
 
-/* The message in progress never ends: count it if it is unexpected. */
+/* The message in progress was broken off: if it is unexpected, it does not count any more. */
 static inline void resp_tm_break(const struct shca_resp *resp)
 {
 	if (unlikely(resp->tm_kind == SHCA_TM_UNEXPECTED))
@@ -45,10 +34,7 @@ static inline void resp_tm_break(const struct shca_resp *resp)
 bool shca_resp_paylen_fits(const struct shca_resp *resp,
 			   const struct shca_pkt *pkt, u32 flags);
 
-/*
- * Take a receive request into @resp->wr, unless the message in progress has one, or the fast
- * path has looked already.
- */
+/* Take a receive request into @resp->wr, unless the message or the fast path has taken one. */
 static inline enum shca_recv_status resp_take_wr(struct shca_resp *resp)
 {
 	if (resp->recv == SHCA_RECV_EMPTY)

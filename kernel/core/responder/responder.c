@@ -1,24 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The responder of the reliable connected transport (IBTA 9.7.4, 9.7.5.1):
- * request packets in; memory changes, receive completions, acknowledgements and
- * READ responses out. The glue calls it under the lock of the receive side. It
- * knows no sockets, and accesses memory through struct shca_mem_ops only.
+ * The responder of the reliable connected transport (IBTA 9.7.4, 9.7.5.1): request packets in;
+ * memory changes, receive completions, ACKs and READ responses out. The caller holds the lock of
+ * the receive half. The responder accesses memory through struct shca_mem_ops only.
  *
- * Operation. shca_resp_rx() sorts a packet by its PSN. The expected one is
- * checked and executed (executor.c). A packet ahead of the expected PSN was
- * reordered or follows a loss: it draws one sequence NAK per gap, then nothing.
- * Or the caller keeps it, and tells the peer what is missing (shca_resp_gap()).
- * A packet before the expected PSN is a duplicate. Duplicate SENDs and WRITEs
- * are acknowledged again, and never executed again. READs and atomics are
- * answered again from a ring of records.
+ * Operation. shca_resp_rx() sorts a packet by its PSN. The expected one is checked and executed
+ * (executor.c). A packet ahead of the expected PSN was reordered or follows a loss. It draws one
+ * sequence NAK per gap. If the peer is a softhca, the caller puts it into the out-of-order queue
+ * instead, and shca_resp_gap() reports the gap. A packet before the expected PSN is a duplicate.
+ * Duplicate SENDs and WRITEs are acknowledged again, and never executed again. READs and atomics
+ * are answered again from a ring of records.
  *
- * Answers are owed, not sent: answers.c hands them out. One acknowledgement
- * covers all requests before it, so a batch of requests costs one.
+ * Answers are owed, not sent: answers.c hands them out. One ACK covers all requests before it, so
+ * a batch of requests costs one.
  *
- * Errors. When the side enters SHCA_SIDE_ERR by itself, responses and NAKs that
- * it owes still leave, so the peer learns the cause. After shca_resp_fail()
- * nothing leaves.
+ * Errors. When the side enters SHCA_SIDE_ERR by itself, responses and NAKs that it owes still
+ * leave, so the peer learns the cause. After shca_resp_fail() nothing leaves.
  */
 #include "../opcode.h"
 #include "answers.h"
@@ -52,7 +49,6 @@ void shca_resp_move_rd(struct shca_resp *resp, struct shca_rd *rd,
 	resp->reads.mask = rd_entries - 1;
 }
 
-/* Everything but the storage and the counters. */
 void shca_resp_reset(struct shca_resp *resp)
 {
 	struct shca_resp_stats stats = resp->stats;
@@ -78,7 +74,7 @@ bool shca_resp_flush_acks(struct shca_resp *resp)
 {
 	if (resp->state != SHCA_SIDE_READY || resp->reads.send != resp->reads.tail)
 		return false;
-	/* A NAK that is owed tells as much. */
+	/* An owed NAK acknowledges as much. */
 	if (resp->ack.unsaid && resp->ack.owed != SHCA_ACK_NAK)
 		resp_owe_ack(resp, shca_psn_add(resp->epsn, -1), resp->msn);
 	resp->ack.unsaid = false;
@@ -99,10 +95,10 @@ void shca_resp_fail(struct shca_resp *resp)
 
 /* ---- ahead and behind --------------------------------------------------- */
 
-/* Ahead: one NAK per gap; none while an RNR NAK stands (IBTA 9.7.5.1.2). */
+/* A packet ahead: one NAK per gap, none while an RNR NAK stands (IBTA 9.7.5.1.2). */
 static enum shca_verdict resp_ahead(struct shca_resp *resp, u32 psn)
 {
-	/* If it is kept, the peer is told what is missing: shca_resp_gap(). */
+	/* The caller reports the gap to a softhca: shca_resp_gap(). */
 	if (resp->stands == SHCA_STANDS_RNR || resp->attr.peer & SHCA_PEER_OOO)
 		return SHCA_RX_OUT_OF_SEQ;
 	if (resp->stands != SHCA_STANDS_GAP) {
@@ -115,10 +111,7 @@ static enum shca_verdict resp_ahead(struct shca_resp *resp, u32 psn)
 	return SHCA_RX_OUT_OF_SEQ;
 }
 
-/*
- * Is it the READ on record, or a part of it?  A part begins at one of its packets, and
- * ends at one.
- */
+/* Is @pkt the recorded READ, or a part of it from one packet boundary to another? */
 static bool resp_same_read(const struct shca_resp *resp,
 			   const struct shca_rd *rd, const struct shca_pkt *pkt)
 {
@@ -135,7 +128,7 @@ static bool resp_same_read(const struct shca_resp *resp,
 			    pkt->reth.rkey == rd->rkey);
 }
 
-/* Twice the time of code @n is that of @n + 2; code 0 is the longest. */
+/* Four times as long each time: the time of code @n + 2 is twice that of @n; 0 is the longest. */
 static u8 resp_not_yet_code(struct shca_resp *resp, u32 psn)
 {
 	u8 code = resp->attr.min_rnr_timer & 31;
@@ -143,18 +136,12 @@ static u8 resp_not_yet_code(struct shca_resp *resp, u32 psn)
 	if (psn != resp->not_yet_psn)
 		resp->not_yet = 0;
 	resp->not_yet_psn = psn;
-	/* four times as long each time */
 	code = code ? min_t(u32, code + 4 * resp->not_yet, 31) : 0;
 	resp->not_yet = min_t(u32, resp->not_yet + 1, 31);
 	return code;
 }
 
-/*
- * The repeated @psn, of @rd, waits for its memory.  What was answered stands, and so does
- * what came after.
- *
- * Return: whether the peer is told.
- */
+/* Owe an RNR NAK for the duplicate READ @psn; false if another answer is owed. */
 static bool resp_dup_not_yet(struct shca_resp *resp, const struct shca_rd *rd,
 			     u32 psn)
 {
@@ -170,9 +157,8 @@ static bool resp_dup_not_yet(struct shca_resp *resp, const struct shca_rd *rd,
 }
 
 /*
- * A READ again.  If it is not on record, or if its key was revoked meanwhile, it is
- * dropped and not refused.  It may be a ghost, whose requester has long had the
- * response.
+ * A duplicate READ. Without a record, or with a revoked key, it is dropped and not refused: it may
+ * be a ghost, whose requester has had the response for long.
  */
 static enum shca_verdict resp_dup_read(struct shca_resp *resp,
 				       const struct shca_pkt *pkt)
@@ -188,10 +174,10 @@ static enum shca_verdict resp_dup_read(struct shca_resp *resp,
 		return SHCA_RX_DUPLICATE;
 	start = shca_psn_off(pkt->psn, rd->first_psn);
 	end = start + max_t(u32, 1, DIV_ROUND_UP(pkt->reth.len, resp->attr.mtu));
-	/* Still to come in the response that is being sent? */
+	/* Is it part of the response that is being sent, and still to come? */
 	if (start >= rd->send_idx && end <= rd->send_end)
 		return SHCA_RX_DUPLICATE;
-	/* (what is being sent is sent to its end, too) */
+	/* Finish the response that is being sent, too. */
 	if (rd->send_idx < rd->send_end)
 		end = max_t(u32, end, rd->send_end);
 	if (resp->attr.transport == SHCA_TRANSPORT_XRC &&
@@ -201,10 +187,7 @@ static enum shca_verdict resp_dup_read(struct shca_resp *resp,
 		status = resp->mem->remote_check(resp->mem_ctx, pkt->reth.rkey,
 						 pkt->reth.va, pkt->reth.len,
 						 SHCA_ACCESS_REMOTE_READ);
-	/*
-	 * Nothing is held behind it: the peer may have the answer already, and sends it
-	 * again if not.
-	 */
+	/* After an RNR NAK the packet does not wait: the peer repeats it, or has the response. */
 	if (status == SHCA_MEM_RETRY && !resp_dup_not_yet(resp, rd, pkt->psn))
 		return SHCA_RX_RETRY;
 	if (status == SHCA_MEM_OK)
@@ -212,7 +195,7 @@ static enum shca_verdict resp_dup_read(struct shca_resp *resp,
 	return SHCA_RX_DUPLICATE;
 }
 
-/* It was done: that is said again, and nothing is done again (oA19-14). */
+/* A duplicate FLUSH or ATOMIC WRITE: answer it again, do not execute it again (oA19-14). */
 static void resp_dup_bare(struct shca_resp *resp, const struct shca_pkt *pkt,
 			  u32 flags)
 {
@@ -232,10 +215,9 @@ static void resp_dup_atomic(struct shca_resp *resp, const struct shca_pkt *pkt)
 }
 
 /*
- * A SEND or WRITE again: acknowledge the latest state (C9-105), yet not beyond a
- * later READ or atomic.  An ACK beyond that would tell the requester that the
- * response is lost while it may be on its way.  A requester that repeats another request than the
- * READ at its PSN has had that response (and probes, see requester.c).
+ * A duplicate SEND or WRITE: acknowledge the latest state (C9-105), but not beyond a later READ or
+ * atomic. An ACK beyond it is an implied NAK, while its response may be in flight. A requester that
+ * sends another request at the PSN of a READ has had its response (and probes, see requester.c).
  */
 static void resp_dup_ack(struct shca_resp *resp, u32 psn)
 {
@@ -245,7 +227,7 @@ static void resp_dup_ack(struct shca_resp *resp, u32 psn)
 	u32 i;
 
 	if (resp->ack.owed == SHCA_ACK_NAK)
-		return;	/* says as much, and more */
+		return;	/* it acknowledges as much */
 	for (i = resp->reads.tail; i != resp->reads.head; i--) {
 		rd = resp_rd(resp, i - 1);
 		if (shca_psn_diff(rd->first_psn, psn) <= 0 ||
@@ -261,9 +243,8 @@ static void resp_dup_ack(struct shca_resp *resp, u32 psn)
 }
 
 /*
- * Is a part of it new?  On the direct path a packet that is sent again may end
- * where several ended on the wire, of which only the first came.  It is dropped,
- * but the requester must hear of those that came, or it repeats this for ever.
+ * Has @pkt new PSNs? On the direct path a packet may stand for several of the wire, of which only
+ * the first came. It is dropped, and acknowledged, or the requester would repeat it for ever.
  */
 static bool resp_is_half_new(const struct shca_resp *resp,
 			     const struct shca_pkt *pkt)
@@ -301,9 +282,8 @@ bool shca_resp_may_queue(const struct shca_resp *resp, const struct shca_pkt *pk
 }
 
 /*
- * May a gap fill by itself?  Behind one that was filled there is another, as a rule, which
- * the next packet may fill.  Where gaps have filled not long ago, so may each.  A packet that
- * asks is told, for it may be the last one.
+ * May a gap fill without a report? Gaps have filled lately (quiet), or the packet that came has
+ * filled one, behind which there often is another. A packet that asks may be the last one.
  */
 static bool resp_may_fill(const struct shca_resp *resp, u32 cause, bool asks)
 {
@@ -318,10 +298,7 @@ void shca_resp_gap(struct shca_resp *resp, u32 psn, u32 cause, bool asks)
 
 	if (resp->state != SHCA_SIDE_READY || resp->stands == SHCA_STANDS_RNR)
 		return;
-	/*
-	 * It has filled by itself.  So others will, where packets overtake each other.  (What
-	 * the peer sends again by its own clock asks.)
-	 */
+	/* The gap filled without a report: packets overtake each other. (A repair would ask.) */
 	if (resp->gap.untold != SHCA_PSN_NONE &&
 	    shca_psn_diff(resp->epsn, resp->gap.untold) >= 0) {
 		resp->gap.untold = SHCA_PSN_NONE;
@@ -333,13 +310,13 @@ void shca_resp_gap(struct shca_resp *resp, u32 psn, u32 cause, bool asks)
 		return;
 	}
 	/*
-	 * The packets that the peer was told of are on their way, in order.  If a later one
-	 * of them is here, the earlier ones are lost again.
+	 * The peer sends the reported packets again in order. If a later one is here, the earlier
+	 * ones are lost again.
 	 */
 	knows = resp->gap.reported != SHCA_PSN_NONE &&
 		shca_psn_diff(resp->gap.reported, resp->epsn) > 0 &&
 		shca_psn_diff(psn, resp->gap.reported) >= 0;
-	/* (one that is farther ahead than any is kept may be anybody's, and there may be many) */
+	/* Any host may send packets beyond the queue, and many of them. */
 	if (knows && (!asks || shca_psn_diff(cause, resp->epsn) > SHCA_OOO_PSNS))
 		return;
 	if (!knows && resp_may_fill(resp, cause, asks)) {
@@ -352,7 +329,7 @@ void shca_resp_gap(struct shca_resp *resp, u32 psn, u32 cause, bool asks)
 	nr = min_t(u32, nr, SHCA_AETH_VALUE + 1);
 	resp->gap.reported = shca_psn_add(resp->epsn, nr);
 	syndrome = SHCA_AETH_MISSING | (nr - 1);
-	/* The latest cause tells most. */
+	/* Keep the latest trigger. */
 	if (resp->ack.owed == SHCA_ACK_NAK && resp->ack.psn == resp->epsn &&
 	    resp->ack.syndrome == syndrome &&
 	    shca_psn_diff(resp->ack.msn, cause) > 0)
@@ -385,7 +362,7 @@ static enum shca_verdict resp_rx_unreliable(struct shca_resp *resp,
 	return shca_resp_rx_uc(resp, pkt, out);
 }
 
-/* Until the first packet with the expected PSN. */
+/* Called until the first packet with the expected PSN has come. */
 static void resp_establish(struct shca_resp *resp, u32 psn, s32 diff,
 			   struct shca_resp_out *out)
 {
@@ -429,18 +406,15 @@ enum shca_verdict shca_resp_rx(struct shca_resp *resp, const struct shca_pkt *pk
 
 	memset(out, 0, sizeof(*out));
 	rx = resp_rx(resp, pkt, now, out);
-	/* (one that is not the next may be anybody's) */
+	/* Only the expected packet is trusted: any host may send others. */
 	if (unlikely(shca_is_marked(pkt)) && rx == SHCA_RX_OK &&
 	    resp->attr.marking && resp_answers(resp)) {
 		resp->marks = SHCA_MARK_OURS;
-		/*
-		 * The requester may not have heard of us yet. It will by the mark of the
-		 * answer that tells it what is missing.
-		 */
+		/* The mark of the gap report shows the requester that we are a softhca. */
 		resp->attr.peer |= shca_marked_peer(pkt);
 	}
 	resp->stats.rx[rx]++;
-	/* (what is kept, or waits for its memory, comes here once more) */
+	/* Queued packets, and those that wait for memory, come here again. */
 	if (rx == SHCA_RX_OK)
 		resp->stats.rx_bytes += pkt->paylen;
 	return rx;

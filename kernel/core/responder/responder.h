@@ -19,10 +19,10 @@
 #include "../transport.h"
 #include "../wr.h"
 
-/* Where its receive requests come from. */
+/* Source of the receive requests. */
 enum shca_recvs {
 	SHCA_RECVS_OWN,		/* nobody else takes them */
-	SHCA_RECVS_TM,		/* an SRQ: SENDs begin with the header of tag matching (tm.h) */
+	SHCA_RECVS_TM,		/* an SRQ: SENDs begin with a header of tag matching */
 	SHCA_RECVS_SRQ,		/* any other */
 };
 
@@ -37,15 +37,15 @@ enum shca_recvs {
  *		nothing
  * @qkey:	UD: the accepted Q_Key
  * @min_rnr_timer: code, 0 .. 31
- * @max_dest_rd_atomic: READs and atomics held for replay, 0 .. ring size
+ * @max_dest_rd_atomic: READs and atomics recorded for replay, 0 .. ring size
  * @cnp:	answer CE marks with CNPs (RoCEv2, annex A17.9)
- * @cnp_interval_ns: least time between two of them, which the annex leaves to us
+ * @cnp_interval_ns: least time between two CNPs
  * @recvs:	RC, UC: enum shca_recvs
  * @tells_short:	UC, UD: a receive that is too short completes in error
  * @marking:	enum shca_resv8a
- * @apm:	enum shca_apm_state: MigReq
- * @peer:	SHCA_PEER_*; bits join while it runs
- * @credits:	RC, with SHCA_RECVS_OWN: answers say how many receive requests are posted
+ * @apm:	enum shca_apm_state, for MigReq
+ * @peer:	SHCA_PEER_*; bits may be added at any time
+ * @credits:	RC, with SHCA_RECVS_OWN: answers report the number of posted receive requests
  * @rate_kbps:	static rate of the path; 0: none
  */
 struct shca_resp_attr {
@@ -79,32 +79,26 @@ struct shca_resp_attr {
 #define SHCA_RESP_APM		(1u << 6)
 #define SHCA_RESP_RATE		(1u << 7)
 
-/*
- * Packets are kept up to so many PSNs ahead of the expected one. A requester has fewer
- * outstanding, though one packet may ask for many. Their number has a bound of its own.
- */
+/* PSNs ahead of the expected one that the out-of-order queue takes: two of the widest windows. */
 #define SHCA_OOO_PSNS		8192
 
-/* After a gap that has filled by itself so many are told only to packets that ask. */
+/* After a gap that filled without a report, number of gaps reported only to packets that ask. */
 #define SHCA_RESP_QUIET	4
 
 /*
- * Record of a READ, or of a request that is answered like one.
- *
- * It is kept for the response and for replay.
+ * Record of a READ, or of a request that is answered like one, for its response and for replay.
  * @first_psn: @nr_psn:	PSNs of the response
- * @send_start: @send_end:	first packet of the response that is being sent, and the one
- *		behind its last: a requester may ask again for a part
- * @send_idx:	next packet to send; @send_end for none
+ * @send_start: @send_end:	packets of the response to send, the first and the one after the
+ *		last: a requester may ask for a part again
+ * @send_idx:	next packet to send; @send_end: none
  * @out_seq:	sequence number of the response's last packet handed out
  * @va: @rkey: @len:	READ, as first requested
  * @xrc_srqn:	XRC: SRQ whose protection domain the request uses
  * @value:	atomic: value before the operation
- * @bare:	FLUSH or ATOMIC WRITE: its SHCA_OPF_*, and the response is a
- *		READ response without data; otherwise 0
- * @msn:	MSN of the response's AETH
- * @answered:	the response was sent completely; the record is kept for replay
- *		only, and may be overwritten
+ * @bare:	FLUSH or ATOMIC WRITE: its SHCA_OPF_*; the response is a READ response without
+ *		data. Otherwise 0
+ * @answered:	the response was sent completely; the record is for replay only, and may be
+ *		overwritten
  * @replay:	the response being sent is not the first one
  */
 struct shca_rd {
@@ -127,8 +121,8 @@ struct shca_rd {
 };
 
 /*
- * What the peer was told instead of @epsn, until that is executed (IBTA 9.7.5.1.2). Told not to
- * be ready, it sends @epsn again in any case, so that counts more than a gap.
+ * NAK that stands until @epsn is executed (IBTA 9.7.5.1.2). After an RNR NAK the peer sends @epsn
+ * again in any case, so no gap is reported meanwhile.
  */
 enum shca_resp_stands {
 	SHCA_STANDS_NOTHING,
@@ -138,7 +132,7 @@ enum shca_resp_stands {
 
 /*
  * Ring of READs and atomics, in storage by the caller.
- * @head: @tail:	oldest kept and next free, free-running
+ * @head: @tail:	oldest record and next free one, free-running
  * @send:	record whose response is being sent
  */
 struct shca_resp_reads {
@@ -149,21 +143,14 @@ struct shca_resp_reads {
 	u32 send;
 };
 
-/*
- * What is missing, where packets are ahead of the expected one.
- * @dropped:	with a sequence NAK: the highest dropped PSN
- * @reported: the peer knows of missing packets up to here
- * @untold:	end of a gap that the peer was not told of
- * @quiet:	so many gaps more are told only to packets that ask
- */
+/* Gaps before packets that are ahead of the expected one. */
 struct shca_resp_gap {
-	u32 dropped;
-	u32 reported;
-	u32 untold;
-	u8 quiet;
+	u32 dropped;		/* with a sequence NAK: the highest dropped PSN */
+	u32 reported;		/* gap reports cover packets up to here; or SHCA_PSN_NONE */
+	u32 untold;		/* end of a gap without a report; or SHCA_PSN_NONE */
+	u8 quiet;		/* number of gaps to report only to packets that ask */
 };
 
-/* The acknowledgement that is owed. */
 enum shca_ack_kind {
 	SHCA_ACK_NONE,
 	SHCA_ACK_ACK,
@@ -171,7 +158,7 @@ enum shca_ack_kind {
 };
 
 /*
- * The answer that is owed; sent after responses of earlier READs.
+ * The owed answer; sent after responses of earlier READs.
  * @owed: @psn: @msn: @syndrome:	what is to be sent
  * @unsaid:	the last executed request had no AckReq
  * @sent: @seq:	the last answer handed out, and its sequence number
@@ -213,7 +200,7 @@ struct shca_resp_msg {
 
 /*
  * Counters of the side since the QP was made.
- * @tx_bytes:	payload of responses handed out, what is resent included
+ * @tx_bytes:	payload of responses handed out, including those sent again
  * @rx_bytes:	payload of accepted requests
  */
 struct shca_resp_stats {
@@ -234,18 +221,18 @@ struct shca_resp_stats {
  * @wr: @recv: receive request of the message in progress, or of the next one (fast.h), and the
  *		result of taking it. SHCA_RECV_EMPTY: none was taken
  * @stands:	NAK that stands
- * @gap:	what is missing from @epsn on
+ * @gap:	gaps from @epsn on
  * @not_yet_psn: @not_yet:	packet that waits for its memory; number of RNR
  *		NAKs for it
- * @ack:	answer that is owed, besides @reads
+ * @ack:	owed answer, besides @reads
  * @out_seq:	number of packets handed out
  * @reads:	READs and atomics
  * @reach:	maximum PSNs of a response packet: 1 on a wire
  * @max_run: middle packets of a response, as struct shca_req_psn.max_run
- * @rate:	what the responses of READs and atomics wait for; all packets count
+ * @rate:	static rate: delays responses of READs and atomics; all packets count
  * @first_psn: @comm_est:	PSN of the first packet that has come; RC, XRC: one with the
  *		expected PSN has come
- * @cnp_due:	a CE mark came: a CNP is owed
+ * @cnp_due:	a CNP is owed, because of a CE mark
  * @cnp_ns:	time before which no further CNP is owed
  * @tm_kind: @tm_msg:	result of tag matching for the message in progress
  */
@@ -289,7 +276,7 @@ struct shca_resp {
  * @has_wc:	@wc is to be written to the receive CQ
  * @wc:		without @has_wc, @wc.vendor_err of a request that RC refuses
  * @rndv:	after @wc, the rendezvous that shca_mem_ops.tm_get has matched
- *		begins
+ * If the side entered SHCA_SIDE_ERR, the caller moves the QP to ERR.
  *
  * If the side went to SHCA_SIDE_ERR, the caller moves the QP to ERR.
  */
@@ -306,8 +293,7 @@ void shca_resp_init(struct shca_resp *resp, struct shca_rd *rd, u32 rd_entries,
 
 /*
  * Replace the ring of READs and atomics by a larger one.
- * @rd:		storage for @rd_entries (power of two), at least as many as
- *		before
+ * @rd:		storage for @rd_entries (power of two), at least as many as before
  */
 void shca_resp_move_rd(struct shca_resp *resp, struct shca_rd *rd,
 		       u32 rd_entries);
@@ -315,7 +301,6 @@ void shca_resp_move_rd(struct shca_resp *resp, struct shca_rd *rd,
 /* Go to SHCA_SIDE_READY: receive requests from here on. */
 void shca_resp_start(struct shca_resp *resp, const struct shca_resp_attr *attr);
 
-/* shca_resp.max_run, as shca_req_set_max_run() */
 void shca_resp_set_max_run(struct shca_resp *resp, u32 max_run);
 
 /**
@@ -330,15 +315,14 @@ void shca_resp_modify(struct shca_resp *resp,
 void shca_resp_reset(struct shca_resp *resp);
 
 /*
- * Send owed ACKs before destroy or reset.
+ * Send owed ACKs before destroy or reset, also for executed requests without AckReq: nobody would
+ * answer the requester's ACK probe afterwards.
  *
- * It acknowledges executed requests without AckReq. Their requester would learn
- * that by an ACK probe, which nobody answers after the end.
  * Return: whether there is something to send; sending it reads no memory.
  */
 bool shca_resp_flush_acks(struct shca_resp *resp);
 
-/* Time for shca_resp_next(), by the static rate; 0 for none. */
+/* When shca_resp_next() may continue, by the static rate; 0: no limit. */
 static inline u64 shca_resp_deadline(const struct shca_resp *resp)
 {
 	return unlikely(resp->rate.until_ns) && resp->reads.send != resp->reads.tail ?
@@ -356,26 +340,24 @@ static inline bool shca_resp_owes_ack(const struct shca_resp *resp)
 void shca_resp_fail(struct shca_resp *resp);
 
 /*
- * May a packet that is out of order (SHCA_RX_OUT_OF_SEQ) be kept?
+ * May a packet with the verdict SHCA_RX_OUT_OF_SEQ enter the out-of-order queue?
  *
- * The caller keeps it, and feeds it when its PSN is expected. It calls shca_resp_gap()
- * to tell the peer what is missing.
+ * The caller feeds it when its PSN is expected. The caller calls shca_resp_gap() to report the gap.
  */
 bool shca_resp_may_queue(const struct shca_resp *resp, const struct shca_pkt *pkt);
 
 /**
- * shca_resp_is_asked() - does a packet ask what is missing?
+ * shca_resp_is_asked() - does a packet ask for a gap report?
  * @resp:	the responder
- * @pkt:	it was fed
+ * @pkt:	the packet, which was fed
  * @verdict:	of shca_resp_rx()
- * @is_ahead:	it is behind a gap
- * @holds:	packets are kept
- * @goes_on:	it is the first of them: its feeding was interrupted
+ * @is_ahead:	the packet is behind a gap
+ * @holds:	the out-of-order queue has packets
+ * @goes_on:	the packet is the first of the queue, and feeding the queue was interrupted
  *
- * A duplicate is of a peer that has heard nothing, and what is fed later may be of one that
- * asked.  A READ that was executed has its answer.  That will do where gaps fill by themselves,
- * but not after the repair of one that was told.
- * Return: true for each that is behind a gap or was executed, and wants an answer.
+ * A duplicate shows that the peer has got no answer. An executed READ has its response, which
+ * suffices where gaps fill by themselves, but not after the repair of a reported gap.
+ * Return: true for a packet that is behind a gap, or was executed, and wants an answer.
  */
 static inline bool shca_resp_is_asked(const struct shca_resp *resp,
 				      const struct shca_pkt *pkt,
@@ -395,12 +377,12 @@ static inline bool shca_resp_is_asked(const struct shca_resp *resp,
 /**
  * shca_resp_gap() - the packets before @psn are missing
  * @resp:	the responder
- * @psn:	the first kept packet; if none is kept, the expected PSN
- * @cause:	of the packet that came
- * @asks:	it asks for an answer: tell also what the peer was told
+ * @psn:	the first packet that has come ahead; if there is none, the expected PSN
+ * @cause:	PSN of the packet that has arrived; if the queue is full, the last one in it
+ * @asks:	this packet asks for an answer: repeat a report
  *
- * Where packets overtake each other a gap fills by itself, as a rule, and each answer is a
- * packet.  So it is told only if the packet asks (SHCA_RESP_QUIET).
+ * Where packets overtake each other, most gaps fill by themselves, and each report is a packet.
+ * Such gaps are therefore reported only to packets that ask (SHCA_RESP_QUIET).
  */
 void shca_resp_gap(struct shca_resp *resp, u32 psn, u32 cause, bool asks);
 
@@ -409,11 +391,11 @@ enum shca_verdict shca_resp_rx(struct shca_resp *resp, const struct shca_pkt *pk
 			       u64 now, struct shca_resp_out *out);
 
 /*
- * Can middle packets of a message be processed as one?
+ * Can a run of middle packets of a message be processed as one?
  * @pkt:	with a span
  *
- * They must be expected, have the right length, and have room, so that none
- * would be refused. Otherwise process its parts.
+ * The run must be expected, and have the right length and room, so that no part would be refused.
+ * Otherwise process its parts.
  */
 bool shca_resp_takes_run(const struct shca_resp *resp,
 			 const struct shca_pkt *pkt);
@@ -421,7 +403,7 @@ bool shca_resp_takes_run(const struct shca_resp *resp,
 /* Is @pkt the request packet that would be executed next? RC, XRC. */
 bool shca_resp_is_next(const struct shca_resp *resp, const struct shca_pkt *pkt);
 
-/* Is @pkt that, and does it begin a message? */
+/* Is @pkt the one of shca_resp_is_next(), and does it begin a message? */
 bool shca_resp_expects(const struct shca_resp *resp, const struct shca_pkt *pkt);
 
 /**
@@ -432,7 +414,7 @@ bool shca_resp_expects(const struct shca_resp *resp, const struct shca_pkt *pkt)
  * @status:	enum shca_wc_status of the receive request that it takes, if any
  * @out:	as of shca_resp_rx()
  *
- * All that follows a NAK follows: with one that is fatal the side is in error.
+ * The responder behaves as after a NAK of its own: after a fatal one the side is in error.
  * Return: the verdict, as of shca_resp_rx().
  */
 enum shca_verdict shca_resp_forge(struct shca_resp *resp,
@@ -441,29 +423,29 @@ enum shca_verdict shca_resp_forge(struct shca_resp *resp,
 
 /*
  * A packet waits for its memory (SHCA_RX_RETRY).
- * @psn:	the expected one, or that of a repeated READ
+ * @psn:	the expected one, or that of a duplicate READ
  *
- * Call it when the wait begins, and each time that the packet comes again. It
- * owes an RNR NAK, so that the peer does not time out. The longer the wait
- * lasts, the longer the peer is asked to wait (the QP's timer is the minimum,
- * IBTA 9.7.5.2.8). The executed packet is acknowledged, with or without AckReq.
+ * Call it when the wait begins, and each time that the packet comes again. It owes an RNR NAK, so
+ * that the peer does not time out. The longer the wait lasts, the longer the time in the NAK (at
+ * least the QP's timer, IBTA 9.7.5.2.8). The packet is acknowledged when it is executed, with or
+ * without AckReq.
  */
 void shca_resp_not_yet(struct shca_resp *resp, u32 psn);
 
-/* Does the peer know that the packet @psn waits? */
+/* Was an RNR NAK owed because the packet @psn waits? */
 static inline bool shca_resp_said_not_yet(const struct shca_resp *resp, u32 psn)
 {
 	return resp->not_yet_psn == psn;
 }
 
-/* Can a request continue that waited for an answer to leave (SHCA_RX_BUSY)? */
+/* Can a request that waits for an answer to leave (SHCA_RX_BUSY) be fed again? */
 bool shca_resp_has_room(const struct shca_resp *resp);
 
 /*
  * Return the next response packet.
  *
- * CNPs come first, then READ responses in the order of their requests, then the
- * acknowledgement. A NAK that is owed leaves even in SHCA_SIDE_ERR.
+ * CNPs come first, then READ responses and the ACK in the order of the requests. An owed NAK leaves
+ * even in SHCA_SIDE_ERR.
  */
 bool shca_resp_next(struct shca_resp *resp, u64 now, struct shca_pkt *pkt);
 
@@ -487,11 +469,7 @@ void shca_resp_gather_failed(struct shca_resp *resp, const struct shca_pkt *pkt,
  */
 void shca_resp_link_full(struct shca_resp *resp, const struct shca_pkt *pkt);
 
-/*
- * Return the receive request in progress, when in error.
- *
- * The caller flushes the rest of its ring itself.
- */
+/* In error: return the receive request in progress. The caller flushes the rest of the ring. */
 bool shca_resp_flush(struct shca_resp *resp, struct shca_wc *wc);
 
 #endif

@@ -1,23 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The responders of the unreliable transports: UC (IBTA 9.8.2), UD (9.8.3) and
- * RAW_PACKET, which only knows the length of a frame. shca_resp_rx() enters it
- * under the lock of the receive side.
+ * The responders of the unreliable transports: UC (IBTA 9.8.2), UD (9.8.3) and RAW_PACKET, which
+ * has only the length of a frame. shca_resp_rx() calls them under the lock of the receive half.
  *
- * Operation. Nothing is answered: a packet is executed or dropped. UC keeps the
- * expected PSN. A gap, or an opcode that does not follow, drops the message in
- * progress. It also drops all packets up to the next message, whatever its PSN.
- * The receive request of a dropped message serves the next one. A receive of an
- * SRQ would be kept from other QPs, maybe forever. So it completes with
+ * Operation. Nothing is answered: a packet is executed or dropped. A UC responder has an expected
+ * PSN. A gap, or an opcode that does not follow, drops the message in progress, and all packets up
+ * to the next message, whatever its PSN. The receive request of a dropped message serves the next
+ * one. A receive of an SRQ would be lost to other QPs, maybe for ever, so it completes with
  * REM_ABORT_ERR (class E of the responder errors in IBTA 11.6.2).
  *
- * Errors. A receive request that is too short for its message completes with
- * LOC_LEN_ERR (11.6.2). That reminds its owner of the 40 bytes before a
- * datagram. The message is dropped and the QP continues, because an unknown
- * sender must not end it. A kernel consumer takes such a completion for the end
- * of its QP (ib_mad does not post again), so it keeps the request. A receive
- * request that is malformed, or names memory without write access, is the
- * consumer's fault. It completes in error, and the QP fails.
+ * Errors. A receive request that is too short for its message completes with LOC_LEN_ERR (11.6.2),
+ * which reminds its owner of the 40 bytes before a datagram. The message is dropped and the QP
+ * continues, because an unknown sender must not end it. A kernel consumer takes such a completion
+ * for the end of its QP (ib_mad does not post again), so its request serves the next message. A
+ * receive request that is malformed, or names memory without write access, is the consumer's
+ * fault: it completes in error, and the QP fails.
  */
 #include "../opcode.h"
 #include "resp_internal.h"
@@ -32,7 +29,6 @@ static void unr_complete(struct shca_resp *resp, const struct shca_pkt *pkt,
 		      pkt->imm, &out->wc);
 }
 
-/* The receive request completes in error. */
 static void unr_spoil(struct shca_resp *resp, u8 status, u16 vendor_err,
 		      struct shca_resp_out *out)
 {
@@ -50,7 +46,7 @@ static enum shca_verdict unr_fail(struct shca_resp *resp, u8 status, u16 vendor_
 	return SHCA_RX_OPERATION;
 }
 
-/* The message does not fit; a kernel consumer's receive serves the next one. */
+/* The message does not fit. A kernel consumer's receive serves the next one. */
 static enum shca_verdict unr_too_short(struct shca_resp *resp,
 				       struct shca_resp_out *out)
 {
@@ -147,10 +143,7 @@ enum shca_verdict shca_resp_rx_raw(struct shca_resp *resp,
 
 /* ---- UC ------------------------------------------------------------------- */
 
-/*
- * The message in progress is lost; its receive request, if any, stays, unless it
- * is needed elsewhere.
- */
+/* Drop the message in progress. Its receive request, if any, stays, unless an SRQ owns it. */
 static enum shca_verdict uc_drop(struct shca_resp *resp, enum shca_verdict verdict,
 				 struct shca_resp_out *out)
 {
@@ -160,14 +153,14 @@ static enum shca_verdict uc_drop(struct shca_resp *resp, enum shca_verdict verdi
 	return verdict;
 }
 
-/* It will come again, and is the next then. */
+/* The caller feeds @pkt again, so it stays the expected one. */
 static enum shca_verdict uc_again(struct shca_resp *resp, const struct shca_pkt *pkt)
 {
 	resp->epsn = pkt->psn;
 	return SHCA_RX_RETRY;
 }
 
-/* Does this packet continue, or begin, a message? Drops what it interrupts. */
+/* Does this packet continue, or begin, a message? Drops a message that it interrupts. */
 static bool uc_in_sequence(struct shca_resp *resp, const struct shca_pkt *pkt,
 			   u32 flags)
 {
@@ -219,7 +212,7 @@ static enum shca_verdict uc_write_begin(struct shca_resp *resp,
 	if (!(resp->attr.access & SHCA_ACCESS_REMOTE_WRITE) ||
 	    pkt->reth.len > SHCA_MAX_MSG)
 		return SHCA_RX_INVALID;
-	/* The key of a zero-length request is not looked at (C9-88). */
+	/* The key of a zero-length request is not checked (C9-88). */
 	if (pkt->reth.len)
 		status = resp->mem->remote_check(resp->mem_ctx, pkt->reth.rkey,
 						 pkt->reth.va, pkt->reth.len,
@@ -269,7 +262,7 @@ static enum shca_verdict uc_write(struct shca_resp *resp, const struct shca_pkt 
 		unr_complete(resp, pkt, flags, resp->msg.off,
 			     SHCA_WC_RECV_RDMA_WITH_IMM, out);
 	else if (resp->recv == SHCA_RECV_OK && resp->attr.recvs == SHCA_RECVS_SRQ)
-		/* of a SEND that this has interrupted, as in uc_drop() */
+		/* the receive of a SEND that this interrupts, as in uc_drop() */
 		unr_spoil(resp, SHCA_WC_REM_ABORT_ERR, SHCA_VERR_NONE, out);
 	return SHCA_RX_OK;
 }
