@@ -1,35 +1,31 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Congestion control (cc.h).  A new algorithm is a number in enum shca_cc_algo and
- * a case where an event means something to it.
+ * Congestion control (cc.h). A new algorithm is a number in enum shca_cc_algo, and a case where an
+ * event means something to it.
  *
- * Losses.  Going back costs up to a window, so the window follows the path.  It
- * shrinks by a quarter on each loss, and grows by an eighth for each window that is
- * acknowledged. If a queue on the way is shorter than the window, the window
- * settles at that length.  Where only what is lost comes again, a loss costs little. So
- * only many losses in a window make it smaller (LOSS_SHARE).
+ * Losses. Going back costs up to a window, so the window follows the path. It shrinks by a quarter
+ * on each loss, and grows by an eighth for each window that is acknowledged. If a queue on the path
+ * is shorter than the window, the window converges to that length. Where only lost packets are
+ * sent again, a loss costs little, and only many losses in a window reduce it (LOSS_SHARE).
  *
- * Width.  A long path needs a wide window (cc_widen).
+ * Width. A long path needs a wide window (cc_widen()).
  *
- * Pace.  A pace keeps a rate, and a window of less than AckReq needs.  What leaves
- * may be ahead of the pace by a burst, so that not each packet needs a timer.  Then
- * nothing leaves until the path has carried all.
+ * Pacing keeps a rate, or a window of less than AckReq needs. Packets may leave up to BURST_NS
+ * ahead of the pacing rate, so that not each needs a timer. Then nothing leaves until the path has
+ * carried all.
  */
 #include "cc.h"
 
-/* A burst: as long as the path carries it. */
+/* Packets may leave ahead of the pacing rate by as much as the path carries in this time. */
 #define BURST_NS	1000000ull
-/*
- * Longest wait: a large READ at a small window would wait for minutes, while rate, window
- * and round trip of now are soon others.
- */
+/* Longest wait. A large READ at a small window would wait for minutes, while rates change. */
 #define WAIT_NS		100000000ull
 /* Shortest time over which the outgoing rate is measured. */
 #define MEASURE_NS	2000000ull
-/* More bytes than any port sends in that time: READs may ask for them at once. */
+/* Most bytes that NS_PER_S can multiply. READs may ask at once for more than any port sends. */
 #define MEASURE_MOST	(~0ull / NS_PER_S)
 #define NS_PER_S	1000000000ull
-/* Bad wires lose a packet in twenty.  If more than one in so many is lost, a queue is full. */
+/* Bad wires lose one packet in twenty. If more than one in this many is lost, a queue is full. */
 #define LOSS_SHARE	8
 
 static u32 cc_least(const struct shca_cc *cc)
@@ -37,7 +33,7 @@ static u32 cc_least(const struct shca_cc *cc)
 	return min_t(u32, cc->window, SHCA_CC_WINDOW_MIN);
 }
 
-/* Is the window so small that a pace has to keep it? */
+/* Is the window so small that pacing has to keep it? */
 static bool cc_is_small(const struct shca_cc *cc)
 {
 	return shca_cc_has_window(cc) &&
@@ -113,7 +109,7 @@ void shca_cc_on_gap(struct shca_cc *cc, u32 nr, u32 of)
 
 void shca_cc_on_undo(struct shca_cc *cc)
 {
-	/* (the path may have been found narrower since) */
+	/* cc_narrow() may have reduced @wide since. */
 	cc->lossy = max_t(u32, cc->lossy, min_t(u32, cc->undo, cc->wide));
 	cc_apply(cc);
 }
@@ -139,8 +135,8 @@ static void cc_be_wide(struct shca_cc *cc, u32 wide)
 }
 
 /*
- * A queue stands on the way: what the path carried in a round trip without it, and a
- * quarter, fills it as well.  A wide window that makes a longer queue makes each repair later.
+ * A queue stands on the path. What the path has carried in its least round trip, and a quarter,
+ * fills the path as well. A wider window makes a longer queue, which delays each repair.
  */
 static void cc_narrow(struct shca_cc *cc, u64 rtt_ns, u32 nr_psn)
 {
@@ -154,10 +150,9 @@ static void cc_narrow(struct shca_cc *cc, u64 rtt_ns, u32 nr_psn)
 }
 
 /*
- * Without a queue on the way, a window that holds something back has not filled the path.
- * A wider one does no harm then.  With a queue it would only be longer.  The least round
- * trip is that of the whole connection: one that is forgotten would let each standing queue
- * be taken for the path.
+ * If no queue stands on the path, a window that limits the sender has not filled the path: it may
+ * be wider. With a queue only the queue would get longer. The least round trip is that of the whole
+ * connection: if it were forgotten, a standing queue would be taken for the path.
  */
 static void cc_widen(struct shca_cc *cc, u64 rtt_ns, u32 nr_psn)
 {
@@ -166,7 +161,7 @@ static void cc_widen(struct shca_cc *cc, u64 rtt_ns, u32 nr_psn)
 	if (!cc->least_ns || rtt_ns < cc->least_ns)
 		cc->least_ns = rtt_ns;
 	cc->limits = false;
-	/* What made the window smaller is the limit, and no missing width. */
+	/* Losses or marks limit the sender, and not the width. */
 	if (cc->cwnd < cc->wide || (!limited && cc->wide <= SHCA_CC_WIDE_ENOUGH))
 		return;
 	if (rtt_ns > cc->least_ns + cc->least_ns / 4)
@@ -191,7 +186,7 @@ void shca_cc_on_rtt(struct shca_cc *cc, u64 rtt_ns, u32 nr_psn, u64 now)
 	cc_apply(cc);
 }
 
-/* ---- pace ------------------------------------------------------------------ */
+/* ---- pacing ---------------------------------------------------------------- */
 
 static void cc_measure(struct shca_cc *cc, u32 bytes, u64 now)
 {

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Congestion control: how many packets may be outstanding, and when the next one may
- * leave.  The requester, the completer and recovery.c tell what happens on the path by
- * the functions below.  The requester obeys @cwnd, @burst and the pace that
- * shca_cc_on_sent() returns.  A pace is not the same as a stall by the link or a static
- * rate (struct shca_req_gate).
+ * Congestion control: how many packets may be outstanding, and when the next one may leave. The
+ * requester, the completer and recovery.c report events of the path by the functions below. The
+ * requester obeys @cwnd, @burst and the pacing of shca_cc_on_sent(), which has nothing to do with
+ * stalls of the link or static rates (struct shca_req_gate).
  */
 #ifndef SHCA_CORE_CC_H
 #define SHCA_CORE_CC_H
@@ -16,27 +15,24 @@
 
 /* Packets of the window of a new connection, unless shca_cc.window is changed. */
 #define SHCA_CC_WINDOW		128
-/* Packets of the widest window.  A peer of ours keeps as many behind a gap. */
+/* Packets of the widest window. The out-of-order queue of a softhca takes as many. */
 #define SHCA_CC_WIDEST		4096
-/*
- * If a peer keeps nothing behind a gap, all of the window comes again: it gets no wider
- * from here on.
- */
+/* From here on the window gets no wider if a loss repeats all of it (no out-of-order queue). */
 #define SHCA_CC_WIDE_ENOUGH	256
-/* However much is lost, so many may be outstanding; AckReq needs four. */
+/* Least window after losses, in packets; AckReq needs four. */
 #define SHCA_CC_WINDOW_MIN	8
 /* shca_cc.burst: any number. */
 #define SHCA_CC_NO_BURST	(~0u)
 
 /**
  * struct shca_cc_attr - fixed while the requester runs
- * @algorithm:	enum shca_cc_algo: a window (window.h) or a rate (dcqcn.h).  A number,
+ * @algorithm:	enum shca_cc_algo: a window (window.h) or a rate (dcqcn.h). A number,
  *		so that the default costs no indirect call per packet
  * @params:	of the device; NULL: no algorithm
  * @line:	bytes a second of the port
  *
- * Beside the algorithm, a loss makes the window smaller by a quarter, and a window that is
- * acknowledged makes it larger by an eighth.  The smaller window counts.
+ * Beside the algorithm, a loss reduces the window by a quarter, and a window that is acknowledged
+ * increases it by an eighth. The smaller window counts.
  */
 struct shca_cc_attr {
 	u8 algorithm;
@@ -47,25 +43,24 @@ struct shca_cc_attr {
 /*
  * The congestion control of a requester.
  * @window:	packets that may be outstanding at first, on a path without losses
- * @wide:	so many on this path: more than @window if that did not fill it, and less
- *		again if it made a queue
- * @limits:	@cwnd has held something back since the last round trip was measured
+ * @wide:	packets on this path: more than @window if that did not fill it, and less again if
+ *		it made a queue
+ * @limits:	@cwnd has limited the sender since the last round trip was measured
  * @narrowed:	@wide was more than the path carries: it grows only without any queue
  * @overtaken:	packets have overtaken others
  * @least_ns:	the least round trip of this connection
- * @cwnd:	congestion window: how many of them at present
- * @burst:	packets that may leave before shca_cc_on_sent() is asked, if @paces
+ * @cwnd:	congestion window: packets that may be outstanding at present
+ * @burst:	packets that may leave before shca_cc_on_sent() is called, if @paces
  * @lossy:	the window that losses leave
  * @undo:	@lossy before the last loss
- * @lost: @lost_of:	packets of a window that were lost, and all of it; @lost_of is 0 when
- *		they have made the window smaller
+ * @lost: @lost_of:	packets of a window that were lost, and all of it; @lost_of is 0 once they
+ *		have reduced the window
  * @acked:	PSNs acknowledged since @lossy has changed
  * @paces:	shca_cc_on_sent() has something to do
  * @mtu:	path MTU, bytes
- * @due_ns:	when the path has carried what has left, at the present pace
+ * @due_ns:	when the path has carried what has left, at the present pacing rate
  * @win:	WINDOW and DELAY
- * @dcqcn:	DCQCN, and bytes a second @measured, which is made anew from the @bytes
- *		that have left since @since
+ * @dcqcn:	DCQCN, and bytes a second @measured, from the @bytes that have left since @since
  */
 struct shca_cc {
 	u32 window;
@@ -96,13 +91,12 @@ struct shca_cc {
 	};
 };
 
-/* The connection is new: nothing is known of the path. */
 void shca_cc_start(struct shca_cc *cc, const struct shca_cc_attr *attr, u32 mtu);
 
-/* Part of what follows. */
+/* Slow path of shca_cc_on_ack(). */
 void shca_cc_grow(struct shca_cc *cc, u32 nr_psn);
 
-/* @nr_psn PSNs more have come through. */
+/* The peer has acknowledged @nr_psn more PSNs. */
 static inline void shca_cc_on_ack(struct shca_cc *cc, u32 nr_psn)
 {
 	if (unlikely(cc->cwnd < cc->wide))
@@ -110,29 +104,28 @@ static inline void shca_cc_on_ack(struct shca_cc *cc, u32 nr_psn)
 }
 
 /*
- * Packets have left, and shca_cc.paces.
- * @nr_psn:	of them, or of the responses that they ask for
+ * Packets have left, and shca_cc.paces is set.
+ * @nr_psn:	their PSNs, or those of the responses that they ask for
  * @rtt_ns:	smoothed round trip
  *
- * Return: nothing more before that time; 0: at once.
+ * Return: time before which no more may leave; 0: at once.
  */
 u64 shca_cc_on_sent(struct shca_cc *cc, u32 nr_psn, u64 rtt_ns, u64 now);
 
-/* Something is sent again, because it was lost. */
+/* Reduce the window: sending goes back, or too much of a window is lost. */
 void shca_cc_on_loss(struct shca_cc *cc);
 
 /*
- * Packets are sent again, and no others.
- * @nr:		of them
- * @of:		so many are outstanding, of which these are the first that were lost; 0: of
- *		the same as the last time
+ * Lost packets are sent again, and no others.
+ * @nr:		number of them
+ * @of:		packets outstanding, of which these are the first losses; 0: the same as last time
  */
 void shca_cc_on_gap(struct shca_cc *cc, u32 nr, u32 of);
 
-/* What was sent again last was not lost. */
+/* The last repair was spurious: undo its reduction. */
 void shca_cc_on_undo(struct shca_cc *cc);
 
-/* Packets overtake each other, and the round trips until now were of such. */
+/* Packets overtake each other, as those may have whose round trips were measured until now. */
 static inline void shca_cc_on_reorder(struct shca_cc *cc)
 {
 	if (!cc->overtaken)
@@ -141,29 +134,24 @@ static inline void shca_cc_on_reorder(struct shca_cc *cc)
 }
 
 /*
- * Packets were marked on the way: the peer says so, or a response is.
+ * A switch has marked packets: the peer reports it, or a response has the mark.
  * @rtt_ns:	smoothed round trip, 0: unknown
  */
 void shca_cc_on_cnp(struct shca_cc *cc, u64 rtt_ns, u64 now);
 
-/*
- * Packets after which one asks for an acknowledgement.
- *
- * It is a part of the window, and of a wide one no more: the acknowledgements are its clock.
- */
+/* Packets after which one asks for an ACK. ACKs are the clock: a wide window has more of them. */
 static inline u32 shca_cc_ask_after(const struct shca_cc *cc)
 {
 	return min_t(u32, cc->cwnd, SHCA_CC_WINDOW) / 4;
 }
 
-/* Does the algorithm keep a congestion window? */
 static inline bool shca_cc_has_window(const struct shca_cc *cc)
 {
 	return cc->attr.params && cc->attr.algorithm != SHCA_CC_ALGO_DCQCN;
 }
 
 /*
- * A packet and its answer took @rtt_ns; of windows alone.
+ * A round trip was measured; only with shca_cc_has_window().
  * @nr_psn:	PSNs that were acknowledged in this time, 0: unknown
  */
 void shca_cc_on_rtt(struct shca_cc *cc, u64 rtt_ns, u32 nr_psn, u64 now);

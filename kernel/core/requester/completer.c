@@ -1,21 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The completer: last part of the requester (IBTA 9.7.5). It takes
- * acknowledgements, READ responses and atomic results, and stores their data.
- * It moves @una and @psn.una of struct shca_req. The glue calls it under the
- * lock of the send side.
+ * The completer: last part of the requester (IBTA 9.7.5). It takes ACKs, READ responses and atomic
+ * results, and stores their data. It moves @una and @psn.una of struct shca_req. The caller holds
+ * the lock of the send half.
  *
- * Operation. A response acknowledges all PSNs before its own, with one
- * exception: only its own response completes a READ or atomic. If a later
- * request is answered first, that response is lost. A middle part of a READ is
- * lost if a later part arrives. Then sending goes back to the first missing PSN
- * (the implied NAK of IBTA 9.7.5).
+ * Operation. A response acknowledges all PSNs before its own, with one exception: only its own
+ * response completes a READ or atomic. If a later request is answered first, that response is
+ * lost. A middle part of a READ is lost if a later part arrives. The requester then asks for the
+ * missing part, or goes back to the first missing PSN (the implied NAK of IBTA 9.7.5).
  */
 #include "../opcode.h"
 #include "req_credit.h"
 #include "req_internal.h"
 
-/* Something of ours was marked on the way. */
+/* A switch has marked packets of this requester, or responses to it. */
 static void req_congested(struct shca_req *req, u64 now)
 {
 	shca_cc_on_cnp(&req->cc, req->rtt.ns, now);
@@ -36,8 +34,8 @@ static void req_sample_rtt(struct shca_req *req, u32 nr, u64 now)
 		shca_req_set_pacing(req);
 	}
 	/*
-	 * Follow a rise at once and a fall slowly: too short costs traffic.  A guess ends
-	 * with the first packet that was sent once.
+	 * Follow a rise at once and a fall slowly, because a short estimate costs traffic. The
+	 * first packet that was sent only once ends a guess.
 	 */
 	if (rtt >= req->rtt.ns || unlikely(req->rtt.guess && !guess))
 		req->rtt.ns = rtt;
@@ -46,19 +44,17 @@ static void req_sample_rtt(struct shca_req *req, u32 nr, u64 now)
 	req->rtt.guess = guess;
 	if (!guess && (!req->rtt.least || rtt < req->rtt.least))
 		req->rtt.least = rtt;
-	/* Most paths are far quicker than the time-out. */
 	if (unlikely(2 * req->rtt.ns > req->attr.timeout_ns ||
 		     req->recovery.timeout_ns != req->attr.timeout_ns))
 		shca_req_set_timeout(req);
 }
 
 /*
- * Something was sent again since the timed packet, and all before that is acknowledged now.
- * The answer may be that of the first copy or of the second, or of the end of a repair.
- * What comes within half of the least round trip of the second copy is that of the first.  (The
- * smoothed one may be longer than the way, by a queue.  By that a loss that was waited for
- * would make it longer still, and the next wait, too.)  After a time-out it is a guess, which is
- * better than none: a path that is slower than the time-out would stay unknown.
+ * The timed packet and all before it are acknowledged. If something was sent again since it left,
+ * the answer may be to the first copy, to the second, or to the end of a repair. Within half of the
+ * least round trip after the second copy it is to the first. (The smoothed round trip may include a
+ * queue, or the wait for a repair, which would lengthen the next one.) After a time-out the round
+ * trip is a guess. Without it, a path slower than the time-out would stay unknown.
  */
 static void req_sample_in_order(struct shca_req *req, u64 now)
 {
@@ -76,7 +72,7 @@ static void req_sample_in_order(struct shca_req *req, u64 now)
 void shca_req_time(struct shca_req *req, u32 psn, u64 now)
 {
 	req->recovery.behind_ns = now;
-	/* (what overtakes others is sooner than the way of most) */
+	/* While packets overtake each other, one that does has a shorter round trip than most. */
 	if (req->rtt.psn != SHCA_PSN_NONE && !req->recovery.reorders &&
 	    shca_psn_diff(psn, req->rtt.psn) >= 0)
 		req_sample_rtt(req, 0, now);
@@ -84,7 +80,7 @@ void shca_req_time(struct shca_req *req, u32 psn, u64 now)
 
 static void req_ack_now(struct shca_req *req, u64 now);
 
-/* The oldest packet has arrived, and was waited for: it was reordered. */
+/* The oldest packet has arrived within its reordering window: it was reordered. */
 static void req_come_late(struct shca_req *req)
 {
 	req->recovery.reorders = SHCA_REQ_REORDERS;
@@ -92,7 +88,7 @@ static void req_come_late(struct shca_req *req)
 		req->recovery.reo.ns = 0;
 }
 
-/* @psn.una has moved: counters start afresh, the timer serves what is left. */
+/* @psn.una has moved: reset counters, and set the timer for what is left. */
 static void req_progress(struct shca_req *req, u64 now)
 {
 	req->recovery.retry_left = req->attr.retry_cnt;
@@ -114,7 +110,7 @@ static void req_progress(struct shca_req *req, u64 now)
 		req->ackreq.probe_ns = now + shca_req_quiet_time(req);
 	else if (req->recovery.timeout_ns && req->psn.next != req->psn.una)
 		req->recovery.deadline = now + req->recovery.timeout_ns;
-	/* (else all that is left waits to be resent, and that arms the timer) */
+	/* Otherwise all that is left waits to be sent again, which arms the timer. */
 	req->recovery.beyond = 0;
 	if (unlikely(req->recovery.reo.ns))
 		req_come_late(req);
@@ -122,7 +118,7 @@ static void req_progress(struct shca_req *req, u64 now)
 		req_ack_now(req, now);
 }
 
-/* The first @n PSNs of what is outstanding of the request at @una are done. */
+/* The first @n outstanding PSNs of the request at @una are done. */
 static void req_take(struct shca_req *req, u32 n)
 {
 	const struct shca_send_wr *wr = req_wr(req, req->ring.una);
@@ -146,10 +142,9 @@ static void req_take(struct shca_req *req, u32 n)
 }
 
 /*
- * Acknowledge @n PSNs from @psn.una on; the caller made sure that so many are
- * outstanding.
+ * Acknowledge @n PSNs from @psn.una on; the caller made sure that so many are outstanding.
  *
- * Return: how many of them remain, since a READ or atomic is in the way.
+ * Return: how many of them remain, because a READ or atomic is in the way.
  */
 static u32 req_ack(struct shca_req *req, u32 n, u64 now)
 {
@@ -172,7 +167,7 @@ static u32 req_ack(struct shca_req *req, u32 n, u64 now)
 	return n;
 }
 
-/* A response is here that an acknowledgement had to wait for. */
+/* The response that an ACK had to wait for is here: process the ACK. */
 static void req_ack_now(struct shca_req *req, u64 now)
 {
 	u32 off = shca_psn_off(req->recovery.acked_psn, req->psn.una);
@@ -193,10 +188,7 @@ static enum shca_verdict req_bad(struct shca_req *req, u8 status, u16 vendor_err
 	return SHCA_RX_BAD_RESPONSE;
 }
 
-/*
- * A response is missing at @psn.una, since a later one is here.  The caller may keep
- * that one, and says what is missing.
- */
+/* A later response shows that one at @psn.una is missing. The caller may queue the later one. */
 static enum shca_verdict req_ahead(struct shca_req *req, u64 now)
 {
 	if (!req->attr.ooo)
@@ -204,7 +196,7 @@ static enum shca_verdict req_ahead(struct shca_req *req, u64 now)
 	return SHCA_RX_LOST_RESPONSE;
 }
 
-/* The same, and the later one is an acknowledgement: it counts once that is here. */
+/* The same for an ACK, which counts once the missing response is here. */
 static enum shca_verdict req_ack_ahead(struct shca_req *req,
 				       const struct shca_pkt *pkt, u64 now)
 {
@@ -219,7 +211,7 @@ static enum shca_verdict req_ack_ahead(struct shca_req *req,
 	return SHCA_RX_LOST_RESPONSE;
 }
 
-/* The same, and the later one tells of more than that. */
+/* The same for a NAK, which needs more than the missing response. */
 static enum shca_verdict req_gap(struct shca_req *req, u64 now)
 {
 	shca_req_go_back(req, SHCA_VERR_RESPONSE, now);
@@ -227,9 +219,8 @@ static enum shca_verdict req_gap(struct shca_req *req, u64 now)
 }
 
 /*
- * Is this the answer that none of what was probed has come?  Or of a peer
- * that acknowledges a duplicate by another PSN than its last one; then what is sent
- * again tells.
+ * Does this answer show that nothing of what was probed has come? A peer that acknowledges a
+ * duplicate by another PSN than its last one sends it, too; then a packet sent again draws an ACK.
  */
 static bool req_is_nothing(const struct shca_req *req,
 			   const struct shca_pkt *pkt)
@@ -270,10 +261,7 @@ static enum shca_verdict req_rx_rnr(struct shca_req *req, const struct shca_pkt 
 	return SHCA_RX_NAK_RNR;
 }
 
-/*
- * A marked answer says what the peer does.  The peer knows of us by our requests, if
- * they were marked, and otherwise by those that follow.
- */
+/* Learn SHCA_PEER_* from the mark of an answer, and mark the requests that follow. */
 static void req_learn(struct shca_req *req, const struct shca_pkt *pkt)
 {
 	if (!req->attr.marking)
@@ -283,14 +271,12 @@ static void req_learn(struct shca_req *req, const struct shca_pkt *pkt)
 }
 
 /*
- * @behind: an answer before it is missing.  A responder that sends a fatal NAK is
- * in error and answers nothing more.  So the oldest request ends with the status of
- * that NAK.
+ * @behind: an answer before it is missing. A responder that sends a fatal NAK is in error and
+ * answers nothing more, so the oldest request ends with the status of that NAK.
  */
 static enum shca_verdict req_rx_nak(struct shca_req *req, u8 code, bool behind,
 				    u64 now)
 {
-	/* indexed by NAK code */
 	static const u8 status[] = {
 		[SHCA_NAK_INVALID] = SHCA_WC_REM_INV_REQ_ERR,
 		[SHCA_NAK_ACCESS] = SHCA_WC_REM_ACCESS_ERR,
@@ -308,9 +294,8 @@ static enum shca_verdict req_rx_nak(struct shca_req *req, u8 code, bool behind,
 }
 
 /*
- * Acknowledge packet.  Reserved syndromes, and the NAK code of the RD
- * transport, are dropped as if lost: IBTA 9.7.5.2.3 keeps them
- * for later versions, so that a requester must not fail on them.
+ * Acknowledge packet. Reserved syndromes, and the NAK code of RD, are dropped as if lost, because
+ * IBTA 9.7.5.2.3 reserves them for later versions: a requester must not fail on them.
  */
 static enum shca_verdict req_rx_ack(struct shca_req *req, const struct shca_pkt *pkt,
 				    u32 off, u64 now)
@@ -340,10 +325,10 @@ static enum shca_verdict req_rx_ack(struct shca_req *req, const struct shca_pkt 
 			return req_gap(req, now);
 		return req_rx_rnr(req, pkt, now);
 	case SHCA_AETH_MISSING:
-		/* It may be the first answer of a peer that is known by its mark alone. */
+		/* It may be the first answer of a peer that is known only by its mark. */
 		if (unlikely(shca_is_marked(pkt)))
 			req_learn(req, pkt);
-		/* (nobody has what never left) */
+		/* A trigger that never left is forged. */
 		if (!(req->attr.peer & SHCA_PEER_OOO) ||
 		    shca_psn_diff(pkt->aeth.msn, req->psn.max) >= 0)
 			return SHCA_RX_STALE_ACK;
@@ -364,9 +349,9 @@ static enum shca_verdict req_rx_ack(struct shca_req *req, const struct shca_pkt 
 /* ---- responses with data ------------------------------------------------ */
 
 /*
- * May a response with the table entry @flags be packet @idx of @wr's READ, or
- * @nr of them from there on?  FIRST and ONLY begin a response, LAST and ONLY end
- * it. So they may stand in the middle only if a part was requested again.
+ * May a response with the table entry @flags be packet @idx of @wr's READ, or @nr of them from
+ * there on? FIRST and ONLY begin a response, LAST and ONLY end it. So they may stand in the middle
+ * only if a part was requested again.
  */
 static bool req_read_opcode_fits(const struct shca_send_wr *wr, u32 idx,
 				 u32 nr, u32 flags)
@@ -384,10 +369,7 @@ static bool req_read_opcode_fits(const struct shca_send_wr *wr, u32 idx,
 	return idx;
 }
 
-/*
- * @tells: @pkt has an AETH.  Its credits are those of this response, so they count before
- * what an acknowledgement ahead of it has covered.
- */
+/* @tells: @pkt has an AETH, whose credits count before those of an ACK that waited for @pkt. */
 static enum shca_verdict req_placed(struct shca_req *req,
 				    enum shca_mem_status status,
 				    const struct shca_pkt *pkt, u32 nr_psn,
@@ -407,7 +389,7 @@ static enum shca_verdict req_placed(struct shca_req *req,
 	return SHCA_RX_OK;
 }
 
-/* The answer to a FLUSH or an ATOMIC WRITE: that it was done, and no data. */
+/* The answer to a FLUSH or an ATOMIC WRITE is a READ response without data. */
 static enum shca_verdict req_rx_bare(struct shca_req *req,
 				     const struct shca_pkt *pkt, u64 now)
 {
@@ -488,7 +470,7 @@ static enum shca_verdict req_rx(struct shca_req *req, const struct shca_pkt *pkt
 	}
 	if (req->state != SHCA_SIDE_READY)
 		return SHCA_RX_STATE;
-	/* Ghosts, duplicates, and PSNs never sent: dropped (IBTA 9.7.5). */
+	/* Ghosts, duplicates, and PSNs never sent are dropped (IBTA 9.7.5). */
 	if (off >= req_span(req)) {
 		if (req_is_nothing(req, pkt))
 			shca_req_missing(req, now);
@@ -506,7 +488,7 @@ static enum shca_verdict req_rx(struct shca_req *req, const struct shca_pkt *pkt
 	case SHCA_OP_READ_RESP_MIDDLE:
 	case SHCA_OP_READ_RESP_LAST:
 	case SHCA_OP_READ_RESP_ONLY:
-		/* It is our requests that make them so many. */
+		/* The requests of this side determine how many responses there are. */
 		if (unlikely(pkt->path.ecn_ce))
 			req_congested(req, now);
 		return req_rx_read(req, pkt, off, now);
@@ -546,11 +528,11 @@ enum shca_verdict shca_req_rx(struct shca_req *req, const struct shca_pkt *pkt,
 {
 	enum shca_verdict rx = req_rx(req, pkt, now);
 
-	/* (one that answers nothing may be anybody's) */
+	/* Only the answer to an outstanding request is trusted: any host may send others. */
 	if (unlikely(shca_is_marked(pkt)) && rx == SHCA_RX_OK)
 		req_learn(req, pkt);
 	req->stats.rx[rx]++;
-	/* (what is kept, or waits for its memory, comes here once more) */
+	/* Queued packets, and those that wait for memory, come here again. */
 	if (rx == SHCA_RX_OK)
 		req->stats.rx_bytes += pkt->paylen;
 	return rx;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Control of a running requester or responder: attribute changes, limits of
- * what is handed out at once, and stalls. No file outside of the core writes
- * their members (own.h).
+ * Control of a running requester or responder: attribute changes, limits of what is handed out at
+ * once, and stalls. No file outside of the core writes their members (own.h).
  */
 #include "../responder/responder.h"
 #include "req_internal.h"
@@ -135,6 +134,6 @@ void shca_req_answer_waits(struct shca_req *req, u64 until)
 	if (!req->recovery.deadline || shca_req_rnr_waits(req))
 		return;
 	req->recovery.deadline = until;
-	/* Nothing is resent early either: the answer is here. */
+	/* No tail loss probe either, because the answer is here. */
 	req->recovery.early_row = SHCA_REQ_EARLY_NEVER;
 }

@@ -3,7 +3,7 @@
 #include "dcqcn.h"
 
 #define NS_PER_US	1000ull
-/* A sender that has been idle for longer has made up for all that it can. */
+/* Most stages that a sender catches up on after it was idle. */
 #define MAX_STAGES	100
 
 const struct shca_cc_params shca_cc_presets = {
@@ -33,7 +33,7 @@ static u32 dcqcn_decay(u32 value, u32 g, u64 n)
 	return result;
 }
 
-/* Alpha has periods of a round trip at least, or it would fall between a slow link's marks. */
+/* A period of alpha is at least a round trip, or it would fall between the marks of a slow link. */
 static u64 dcqcn_period(const struct shca_dcqcn *dc,
 			const struct shca_cc_params *params)
 {
@@ -41,7 +41,7 @@ static u64 dcqcn_period(const struct shca_dcqcn *dc,
 		     dc->round_ns);
 }
 
-/* Periods that have passed: a CNP, if one came, came in the first. */
+/* Catch up on periods of alpha that have passed: a CNP, if one came, counts in the first. */
 static void dcqcn_alpha(struct shca_dcqcn *dc,
 			const struct shca_cc_params *params, u64 now)
 {
@@ -86,7 +86,7 @@ static void dcqcn_rise(struct shca_dcqcn *dc,
 		dc->target += (u64)READ_ONCE(params->rp_ai_rate) * SHCA_CC_MBIT;
 	dc->target = min_t(u64, dc->target, most);
 	dc->rate = (dc->rate + dc->target) / 2;
-	/* The port is the limit again, unless there is a lower one. */
+	/* Near the speed of the port there is no limit again, unless rp_max_rate is lower. */
 	if (dc->rate + dc->rate / 64 >= dc->line)
 		dc->rate = 0;
 }
@@ -132,7 +132,7 @@ void shca_dcqcn_sent(struct shca_dcqcn *dc, const struct shca_cc_params *params,
 
 /* ---- falling --------------------------------------------------------------- */
 
-/* The first one: until now there was no limit. */
+/* The first CNP: until now there was no limit. */
 static void dcqcn_first(struct shca_dcqcn *dc,
 			const struct shca_cc_params *params, u64 measured,
 			u64 now)
@@ -161,8 +161,8 @@ static void dcqcn_cut(struct shca_dcqcn *dc,
 }
 
 /*
- * A CNP: stages begin anew, but not within a round trip.  Behind a slow link the next mark
- * may be so far away, and a cut takes so long to show in the queue.
+ * After a CNP, stages begin anew, but not within a round trip: the next mark of a slow link may be
+ * as far away, and a cut takes as long to show in the queue.
  */
 static void dcqcn_restart(struct shca_dcqcn *dc,
 			  const struct shca_cc_params *params, u64 now)

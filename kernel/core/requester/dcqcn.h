@@ -2,21 +2,20 @@
 /*
  * DCQCN, reaction point: the rate of a sender whose peer reports marked packets (CNPs).
  *
- * The rate falls with each CNP by a share that follows how often CNPs come (alpha).
- * It rises by stages, each a time or a number of bytes without a CNP.  The first
- * stages go half of the way back to the former rate (fast recovery).  The next add
- * a constant (additive increase), the last add multiples of a larger one (hyper
- * increase).  Parameters have the names and units of mlx5 (debugfs cc_params).
+ * The rate falls with each CNP by a share that follows how often CNPs come (alpha). It rises by
+ * stages, each a time or a number of bytes without a CNP. The first stages go half of the way back
+ * to the former rate (fast recovery). The next add a constant (additive increase), the last add
+ * multiples of a larger one (hyper increase). Parameters have the names and units of mlx5 (debugfs
+ * cc_params).
  *
- * What differs from an adapter: round trips of software are long.  So the rate falls once
- * in a smoothed round trip at most, and does not rise within one after a CNP.  It would
- * otherwise fall many times for one full queue, and be back before the queue shows it.
- * Presets of time constants are larger for the same reason.  By default there are no
- * stages by bytes.  32,767 bytes are sent much faster than CNPs come, and a fast sender
- * has more such stages than a slow one.  Stages by time are the same for all senders,
- * which makes their shares equal.
+ * What differs from an adapter: round trips of software are long. Therefore the rate falls at most
+ * once in a smoothed round trip, and does not rise within one after a CNP. Otherwise it would fall
+ * many times for one full queue, and be back before the queue shows it. Presets of time constants
+ * are larger for the same reason. By default there are no stages by bytes: 32,767 bytes are sent
+ * much faster than CNPs come, and a fast sender has more such stages than a slow one. Stages by
+ * time are the same for all senders, which makes their shares equal.
  *
- * Nothing here has a timer: periods that have passed are made up for at the next event.
+ * Nothing here has a timer: each event catches up on periods that have passed.
  */
 #ifndef SHCA_CORE_DCQCN_H
 #define SHCA_CORE_DCQCN_H
@@ -47,11 +46,11 @@
  * @rp_initial_alpha_value: of 1023
  * @rp_gd:		a CNP takes alpha / 2^rp_gd of the rate
  * @np_min_time_between_cnps: microseconds, for a QP
- * @delay_target:	microseconds that a round trip may have more than the least one: of
- *			the algorithm `delay`, and not a parameter of mlx5
+ * @delay_target:	microseconds that a round trip may exceed the least one: of the algorithm
+ *			`delay`, and not a parameter of mlx5
  *
- * np_cnp_dscp, np_cnp_prio and np_cnp_prio_mode of mlx5 are not among them: a CNP leaves
- * with the traffic class and the SL of its queue pair.
+ * np_cnp_dscp, np_cnp_prio and np_cnp_prio_mode of mlx5 are missing: a CNP leaves with the traffic
+ * class and the SL of its queue pair.
  */
 #define SHCA_CC_PARAMS(X)					\
 	X(rp_clamp_tgt_rate,		1, 0, 1)		\
@@ -84,14 +83,14 @@ extern const struct shca_cc_params shca_cc_presets;
 
 /*
  * The state of a sender.
- * @rate:	bytes a second; 0: no limit, which is so until the first CNP
+ * @rate:	bytes a second; 0: no limit, as until the first CNP
  * @target:	the rate that fast recovery goes back to
  * @line:	bytes a second of the port
  * @alpha:	share of congestion, 0 to SHCA_DCQCN_ALPHA
  * @marked:	a CNP has come since the last update of alpha
  * @alpha_at:	the next update of alpha is due
  * @rise_at:	the stage by time ends
- * @cut_at:	no CNP before counts for the rate
+ * @cut_at:	a CNP before this time does not reduce the rate
  * @calm_at:	a stage may begin
  * @round_ns:	the round trip at the last CNP
  * @bytes:	sent in this stage by bytes
@@ -118,7 +117,7 @@ struct shca_dcqcn {
 #define SHCA_DCQCN_ALPHA_SHIFT	20
 #define SHCA_DCQCN_ALPHA	(1u << SHCA_DCQCN_ALPHA_SHIFT)
 
-/* No CNP has come; @line: bytes a second of the port. */
+/* Start without a limit; @line: bytes a second of the port. */
 void shca_dcqcn_start(struct shca_dcqcn *dc, u64 line);
 
 /*
@@ -129,7 +128,7 @@ void shca_dcqcn_start(struct shca_dcqcn *dc, u64 line);
 void shca_dcqcn_cnp(struct shca_dcqcn *dc, const struct shca_cc_params *params,
 		    u64 measured, u64 rtt_ns, u64 now);
 
-/* @bytes leave: is the rate to rise? Only where it is limited. */
+/* @bytes leave: raise the rate if stages without a CNP have ended. */
 void shca_dcqcn_sent(struct shca_dcqcn *dc, const struct shca_cc_params *params,
 		     u32 bytes, u64 now);
 

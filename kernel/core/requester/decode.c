@@ -8,7 +8,7 @@
 #define SEND_FLAGS	(SHCA_SEND_FENCE | SHCA_SEND_SIGNALED |		\
 			 SHCA_SEND_SOLICITED | SHCA_SEND_INLINE)
 
-/* A process may write a segment while it is read. Return: bytes of all. */
+/* The process may write a segment while it is read. Return: bytes of all. */
 static u64 decode_sges(struct shca_sge *to, const struct shca_sge *from, u32 nr)
 {
 	u64 length = 0;
@@ -25,7 +25,7 @@ static u64 decode_sges(struct shca_sge *to, const struct shca_sge *from, u32 nr)
 
 /* ---- sends -------------------------------------------------------------- */
 
-/* Return, here and below: false: malformed. */
+/* Return, here and below: false if the request is malformed. */
 static bool decode_flush(const struct shca_send_wqe *wqe, struct shca_send_wr *wr)
 {
 	if (wqe->flush.reserved || wqe->flush.type > 0xff ||
@@ -46,8 +46,9 @@ static bool decode_bind(const struct shca_send_wqe *wqe, struct shca_send_wr *wr
 		return false;
 	wr->bind.addr = wqe->bind.addr;
 	wr->bind.length = wqe->bind.length;
-	/* The consumer owns the low byte of a key, the device the rest
-	 * (IBTA 10.6.3.3): adapters look at no more of the new key.
+	/*
+	 * The consumer owns the low byte of a key, the device the rest (IBTA 10.6.3.3). As in
+	 * adapters, nothing else of the new key counts.
 	 */
 	wr->bind.key = (wqe->bind.mw_handle & ~0xffu) |
 		       (wqe->bind.mw_key & 0xff);
@@ -62,7 +63,7 @@ static bool decode_ud(const struct shca_decode *queue,
 	const u32 *reserved = wqe->ud.reserved;
 
 	static_assert(ARRAY_SIZE(wqe->ud.reserved) == 4);
-	/* No process has a QP1. */
+	/* Only QP1, which no process has, selects a P_Key. */
 	if ((reserved[0] | reserved[1] | reserved[2] | reserved[3]) ||
 	    (wqe->ud.pkey_index && !queue->is_gsi))
 		return false;

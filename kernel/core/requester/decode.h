@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Requests as a process has written them into its rings, to private copies. Whatever the
- * process writes, and while it writes, nothing beyond its slot is read.
+ * Decodes requests from the rings into private copies. Whatever the process writes there, and
+ * whenever, nothing beyond the slot is read.
  */
 #ifndef SHCA_CORE_DECODE_H
 #define SHCA_CORE_DECODE_H
@@ -30,23 +30,22 @@ struct shca_decode {
  * shca_send_decode() - a send request
  * @queue:	what its requests may be
  * @wqe:	a private copy of the slot's beginning
- * @data:	what follows in the slot: segments, each word read once, or inline data,
- *		which stays there
+ * @data:	the rest of the slot: segments, each word read once, or inline data, which stays
+ *		there
  * @wr:		room for @max_sge segments; all but what is below "progress" is written
  *
- * Return: false: malformed, and @preset says so. True, of UD: the caller finds the address.
+ * Return: false: malformed, and @preset says so. True, for UD: the caller finds the address.
  */
 bool shca_send_decode(const struct shca_decode *queue,
 		      const struct shca_send_wqe *wqe, const void *data,
 		      struct shca_send_wr *wr);
 
-/* The request is malformed. */
 void shca_send_refuse(struct shca_send_wr *wr);
 
 /*
- * A receive request; arguments as in shca_send_decode().
+ * Decode a receive request; arguments as in shca_send_decode().
  *
- * Return: false: malformed. It has no segments then.
+ * Return: false: malformed, and without segments.
  */
 bool shca_recv_decode(u32 max_sge, const struct shca_recv_wqe *wqe,
 		      const void *data, struct shca_recv_wr *wr);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The fast path of a small message: see fast.h. It knows what an undisturbed
- * exchange changes in both state machines, and nothing else. A unit test
- * compares each field with the result of packets (tests/kunit/fast_path_kunit.c).
+ * The fast path of a small message: see fast.h. It changes what an undisturbed exchange of packets
+ * changes in both state machines, and nothing else. A unit test compares each field with the
+ * result of packets (tests/kunit/fast_path_kunit.c).
  */
 #include "fast.h"
 
@@ -19,7 +19,7 @@ static bool fast_req_ready(const struct shca_req *req)
 	       !req->gate.until;
 }
 
-/* A response, an acknowledgement or a CNP that is owed would come first. */
+/* An owed response, ACK or CNP would come first. */
 static bool fast_resp_ready(const struct shca_resp *resp)
 {
 	return resp->state == SHCA_SIDE_READY && resp->comm_est &&
@@ -93,7 +93,7 @@ void shca_fast_resp_done(struct shca_resp *resp, const struct shca_send_wr *wr,
 			      wr->length, wc);
 }
 
-/* The next request, of one PSN, is over. */
+/* The next request, of one PSN, is complete. */
 static void fast_sent(struct shca_req *req, u32 len)
 {
 	u32 psn = shca_psn_add(req->psn.next, 1);

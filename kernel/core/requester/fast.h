@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The fast path: a message of one packet between a requester and a responder,
- * both locked and both at rest. It applies the changes of the request packet
- * and the answer at once, without either packet.
+ * The fast path: a message of one packet between a requester and a responder, both locked and
+ * idle. It applies the changes of the request packet and the answer at once, without either.
  *
  * Caller, both sides' locks held:
  *	if (!shca_fast_ready(req, resp)) use packets
  *	while ((wr = shca_fast_next(req, resp)))
  *		check keys, and if shca_fast_takes_recv(wr) call
- *			shca_fast_recv(); on any error use packets, which find
- *			it again and know its consequences
+ *			shca_fast_recv(); on any error use packets, which find the error
+ *			again and handle it
  *		move the payload
  *		shca_fast_resp_done(), write its completion
  *		shca_fast_req_done()
@@ -21,14 +20,12 @@
 #include "../wr_op.h"
 #include "requester.h"
 
-/* Are both sides at rest? They remain so after each fast path. */
+/* Are both sides idle? They remain so after each message of the fast path. */
 bool shca_fast_ready(const struct shca_req *req, const struct shca_resp *resp);
 
 /*
- * The next request, if it may take the fast path.
- *
- * It is a SEND, WRITE (with or without immediate data) or READ of one PSN that
- * the responder permits.
+ * The next request, if it may take the fast path: a SEND, WRITE (with or without immediate data) or
+ * READ of one PSN that the responder permits.
  */
 const struct shca_send_wr *shca_fast_next(const struct shca_req *req,
 					   const struct shca_resp *resp);
@@ -40,9 +37,7 @@ static inline bool shca_fast_takes_recv(const struct shca_send_wr *wr)
 }
 
 /*
- * Take a receive request into @resp->wr.
- *
- * If it is not used, the next message uses it, on either path.
+ * Take a receive request into @resp->wr. If it is not used, the next message uses it, on any path.
  *
  * Return: false if there is none, or it is malformed.
  */
@@ -59,7 +54,7 @@ void shca_fast_resp_done(struct shca_resp *resp, const struct shca_send_wr *wr,
 void shca_fast_req_done(struct shca_req *req, const struct shca_send_wr *wr);
 
 /*
- * Datagrams (UD), likewise.  Nothing is answered, and each names its peer:
+ * Datagrams (UD), likewise. They have no answer, and each names its peer:
  *	while ((wr = shca_fast_datagram(req)))
  *		if (!shca_fast_takes_datagram(req, resp, wr) ||
  *		    !shca_fast_recv(resp)) use packets

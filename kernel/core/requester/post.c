@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Posting: puts work requests into the requester's ring, and checks each
- * against the rules of its transport. A refused request is posted, too.
- * Requests complete in order, so it fails in its turn (requester.c, "Errors").
- * The glue calls it under the lock of the send side.
+ * Posting: puts work requests into the requester's ring, and checks each against the rules of its
+ * transport. A refused request is posted, too. Requests complete in order, so it fails in its turn
+ * (requester.c, "Errors"). The caller holds the lock of the send half.
  */
 #include "req_internal.h"
 
@@ -28,7 +27,7 @@ static void req_refuse(struct shca_send_wr *wr, u8 status, u16 vendor_err)
 	wr->vendor_err = vendor_err;
 }
 
-/* A message that @op can be?  (More than there ever is, is told later.) */
+/* Can @op have this length? req_validate() checks SHCA_MAX_MSG last. */
 static bool req_length_fits(const struct shca_req *req,
 			    const struct shca_wr_op *op,
 			    const struct shca_send_wr *wr)
@@ -51,7 +50,7 @@ static bool req_length_fits(const struct shca_req *req,
 	}
 }
 
-/* A range, a type and a level name the memory to flush. */
+/* Does the request name the memory to flush by a range, a type and a level? */
 static bool req_flush_fits(const struct shca_send_wr *wr)
 {
 	u32 type = wr->flush.type;
@@ -61,7 +60,7 @@ static bool req_flush_fits(const struct shca_send_wr *wr)
 	       wr->flush.level <= SHCA_FLUSH_LEVEL_MR;
 }
 
-/* May this QP execute it?  (A local request sends no data, inline or not.) */
+/* May this QP execute it? A local request sends no data, so SHCA_SEND_INLINE is ignored. */
 static bool req_op_fits(const struct shca_req *req, const struct shca_wr_op *op,
 			const struct shca_send_wr *wr)
 {
@@ -74,7 +73,7 @@ static bool req_op_fits(const struct shca_req *req, const struct shca_wr_op *op,
 	return req->attr.max_rd_atomic;
 }
 
-/* Check against the rules of the transport; the glue has checked the segments. */
+/* Check against the rules of the transport; decode.c has checked the segments. */
 static void req_validate(const struct shca_req *req, struct shca_send_wr *wr)
 {
 	const struct shca_wr_op *op = shca_wr_op(wr->opcode);

@@ -1,42 +1,37 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Recovery: what the requester resends, and when. The completer (completer.c)
- * calls it for NAKs and gaps. The glue calls it for time-outs, and for packets
- * that could not be transmitted.
+ * Recovery: what the requester sends again, and when. The completer (completer.c) calls it for
+ * NAKs and gaps. The caller of the core calls it for time-outs, and for packets that could not be
+ * transmitted.
  *
- * A peer that keeps what comes out of order (SHCA_PEER_OOO) says what is missing.
- * Only that is resent, and then sending continues at new packets (shca_req_resend()).
+ * A peer with an out-of-order queue (SHCA_PEER_OOO) reports what is missing. Only that is sent
+ * again, and then sending continues at new packets (shca_req_resend()).
  *
- * With any other peer recovery is go-back-N. It follows a sequence NAK, a time-out, a
- * gap among the responses and an RNR wait. Sending continues at the oldest
- * unacknowledged PSN, anywhere in a message. A partly answered READ requests the rest,
- * at the PSN of the first missing packet.
+ * With any other peer recovery is go-back-N. It follows a sequence NAK, a time-out, a gap among the
+ * responses and an RNR wait. Sending continues at the oldest unacknowledged PSN, anywhere in a
+ * message. A partly answered READ requests the rest, at the PSN of the first missing packet.
  *
- * Packets sent before going back are still in flight. Their answers show more
- * gaps, whose repair has begun already. Going back for each would multiply
- * traffic. So it goes back once per missing PSN (SHCA_WAIT_BACK). If that
- * repair is lost, too, early retransmissions and time-outs serve until there is
- * progress. Otherwise a gap and a retry would follow each time-out. If small packets
- * pass and large ones do not, retry_cnt would last half as long.
+ * Packets sent before going back are still in flight. Their answers show more gaps, whose repair
+ * has begun already. Going back for each would multiply traffic, so the requester goes back once
+ * per missing PSN (SHCA_WAIT_BACK). If that repair is lost, too, tail loss probes and time-outs
+ * serve until there is progress. Otherwise a gap and a retry would follow each time-out, and
+ * retry_cnt would last half as long where small packets pass and large ones do not.
  *
- * It also goes back only once per round trip (@recovery.hold_ns). A cause in
- * between is remembered (SHCA_WAIT_HOLD). At the end of the round trip it
- * takes effect, unless there was progress.
+ * The requester also goes back only once per round trip (@recovery.hold_ns). It remembers a cause
+ * in between (SHCA_WAIT_HOLD), and goes back at the end of the round trip, unless there was
+ * progress.
  */
 #include "../opcode.h"
 #include "req_internal.h"
 
-/* Used until the first round trip was measured and no time-out tells more. */
+/* Round trip until one is measured, if there is no time-out to derive it from. */
 #define RTT_GUESS_NS	1000000ull
-/*
- * A packet is sent early after two round trips and this. The wait doubles each time
- * until there is progress.
- */
+/* A tail loss probe waits for two round trips and this; twice as long until there is progress. */
 #define EARLY_LEAST_NS	500000ull
 
 /* ---- where sending continues ---------------------------------------------- */
 
-/* Sending continues at the oldest packet; what was asked and sent before is to be answered. */
+/* Continue sending at the oldest packet; answers to what was asked and sent before are due. */
 static void req_rewind(struct shca_req *req)
 {
 	const struct shca_send_wr *wr = req_wr(req, req->ring.una);
@@ -57,18 +52,18 @@ static void req_rewind(struct shca_req *req)
 void shca_req_seek(struct shca_req *req)
 {
 	req_rewind(req);
-	/* The end of a repetition carries AckReq, whatever asked before. */
+	/* The last packet that is sent again has AckReq, whatever asked before. */
 	req->ackreq.psn = req->psn.una;
 	req->recovery.resend_end = SHCA_PSN_NONE;
 	req->recovery.rest_end = SHCA_PSN_NONE;
 }
 
-/* Resend from the oldest packet up to @end, then continue at new packets. */
+/* Send again from the oldest packet up to @end, then continue at new packets. */
 static void req_resend(struct shca_req *req, u32 end)
 {
 	struct shca_req_recovery *r = &req->recovery;
 
-	/* What was to be sent again, and has not left yet, leaves after that. */
+	/* The rest of a repair that this one interrupts follows it. */
 	if (r->resend_end != SHCA_PSN_NONE && r->rest_end == SHCA_PSN_NONE &&
 	    shca_psn_diff(end, req->psn.next) <= 0) {
 		r->rest_psn = req->psn.next;
@@ -78,7 +73,7 @@ static void req_resend(struct shca_req *req, u32 end)
 	r->resend_end = end;
 }
 
-/* Sending continues at @psn, which is not before the present one. */
+/* Continue sending at @psn, which is not before the present PSN. */
 static void req_skip_to(struct shca_req *req, u32 psn)
 {
 	const struct shca_send_wr *wr;
@@ -93,7 +88,7 @@ static void req_skip_to(struct shca_req *req, u32 psn)
 	req->ring.nxt = i;
 	req->ring.pkt_idx = 0;
 	if (i != req->ring.prod && wr->flags_core & SHCA_WRF_STARTED) {
-		/* No peer misses the middle of a READ, but a forged packet may say so. */
+		/* No peer misses the middle of a READ, but a forged packet may report it. */
 		if (req_is_read(wr))
 			psn = i == req->ring.una ? req->psn.una : wr->first_psn;
 		req->ring.pkt_idx = shca_psn_off(psn, wr->first_psn);
@@ -117,7 +112,7 @@ void shca_req_resend_done(struct shca_req *req)
 	}
 	r->resend_end = SHCA_PSN_NONE;
 	req_skip_to(req, req->psn.max);
-	/* What left since then is still to ask. (A READ in it asks itself, so this is at most.) */
+	/* Packets since the last AckReq, at most: a READ among them has asked itself. */
 	req->ackreq.nr_since = shca_psn_off(req->psn.next, req->ackreq.psn);
 }
 
@@ -131,8 +126,8 @@ void shca_req_overtaken(struct shca_req *req)
 }
 
 /*
- * An armed requester goes on by its alternate path, once. It has all retries again, and
- * the time-out that the caller sets as it exchanges the paths.
+ * An armed requester continues on its alternate path, once. It has all retries again, and the
+ * time-out that the caller sets as it exchanges the paths.
  */
 static bool req_may_retry(struct shca_req *req)
 {
@@ -163,7 +158,7 @@ void shca_req_retry(struct shca_req *req, u16 vendor_err)
 
 /* ---- refusals and gaps ---------------------------------------------------- */
 
-/* How long answers may still come to what was sent before going back. */
+/* Time in which answers to packets sent before going back may still come. */
 static u64 req_round_trip(const struct shca_req *req)
 {
 	if (req->rtt.ns)
@@ -173,13 +168,13 @@ static u64 req_round_trip(const struct shca_req *req)
 	return RTT_GUESS_NS;
 }
 
-/* Sooner after a packet was sent again, no answer to that copy comes. */
+/* An answer within this time after a packet was sent again is not to that copy. */
 static u64 req_too_soon(const struct shca_req *req)
 {
 	return (req->rtt.ns ?: req_round_trip(req)) / 2;
 }
 
-/* The oldest packet was sent again because of a gap or a NAK, or cannot be. */
+/* Was the oldest packet sent again because of a gap or a NAK, or does it wait for a receive? */
 static bool req_is_repairing(const struct shca_req *req)
 {
 	return req->recovery.waits != SHCA_WAIT_ANSWER && req->recovery.waits != SHCA_WAIT_HOLD;
@@ -205,7 +200,7 @@ static void req_lost(struct shca_req *req, u32 nr)
 {
 	u32 off = shca_psn_off(req->recovery.loss_psn, req->psn.una), of = 0;
 
-	/* (one beyond all that is outstanding is of long ago: PSNs come again) */
+	/* A @loss_psn beyond all that is outstanding is old, because PSNs come again. */
 	if (!off || off > req_span(req)) {
 		req->recovery.loss_psn = req->psn.max;
 		of = req_span(req);
@@ -214,10 +209,9 @@ static void req_lost(struct shca_req *req, u32 nr)
 }
 
 /*
- * From the oldest packet up to @end it is sent again, since a later one has come.  Does it
- * come twice?  Where packets overtake each other many gaps are repaired before the second
- * copy of one comes.  So one of them is watched, until that is too long ago.  (An
- * acknowledgement tells of no single packet, so it must be soon.)
+ * A repair of all from the oldest packet up to @end begins. Is it spurious? Where packets overtake
+ * each other, many gaps are repaired before the second copy of one arrives, so one repair is
+ * checked until it is too long ago. (An ACK names no single packet: it must come soon.)
  */
 static void req_watch(struct shca_req *req, u32 end, bool read, u64 now)
 {
@@ -228,22 +222,19 @@ static void req_watch(struct shca_req *req, u32 end, bool read, u64 now)
 		shca_psn_off(req->psn.una, r->undo.psn) < SHCA_REQ_WATCH * req->cc.cwnd :
 		now - r->undo.ns <= 2 * req_round_trip(req);
 
-	/* (what is sent early once more comes twice, and tells nothing) */
+	/* The second copy of a tail loss probe shows nothing. */
 	if (may_be_spurious && one_packet && shca_psn_diff(req->psn.una, r->undo.end) < 0)
 		lasts = false;
 	if (may_be_spurious && lasts && (read || !one_packet))
 		return;
-	/* What is sent early comes twice, as a rule. */
+	/* Both copies of a tail loss probe usually arrive. */
 	r->undo.read = read;
 	r->undo.psn = req->psn.una;
 	r->undo.end = one_packet ? SHCA_PSN_NONE : end;
 	r->undo.ns = now;
 }
 
-/*
- * Is something outstanding before the end of the last gap?  (PSNs come again: an end that is
- * beyond all that is outstanding is one of long ago.)
- */
+/* Is something outstanding before the end of the last gap? An end beyond all of it is old. */
 static bool req_gap_lasts(const struct shca_req *req)
 {
 	u32 off = shca_psn_off(req->recovery.gap_end, req->psn.una);
@@ -251,16 +242,15 @@ static bool req_gap_lasts(const struct shca_req *req)
 	return off && off <= req_span(req);
 }
 
-/* Is the oldest request one of which only responses are missing? */
+/* Has the peer executed the oldest request, so that only responses are missing? */
 static bool req_is_executed(const struct shca_req *req)
 {
 	return req_wr(req, req->ring.una)->flags_core & SHCA_WRF_EXECUTED;
 }
 
-/* From the oldest packet up to @end it is sent again now. */
+/* A repair of all from the oldest packet up to @end begins. */
 static void req_gap_is(struct shca_req *req, u32 end, u64 now)
 {
-	/* (each response has its PSN) */
 	req_watch(req, end, req_is_read(req_wr(req, req->ring.una)), now);
 	req->recovery.gap_end = end;
 	req->recovery.again_ns = now;
@@ -275,10 +265,7 @@ static void req_repair(struct shca_req *req, u32 end, u64 now)
 	if (req->recovery.waits != SHCA_WAIT_HOLD)
 		req->recovery.waits = req_is_executed(req) ? SHCA_WAIT_ANSWER :
 							     SHCA_WAIT_REPAIR;
-	/*
-	 * Armed by the first packet sent again.  Without progress the time goes on, or a
-	 * time-out would never come.
-	 */
+	/* The next packet arms the timer. Without progress it runs on, or would never expire. */
 	if (anew)
 		req->recovery.deadline = 0;
 	req_gap_is(req, end, now);
@@ -286,8 +273,8 @@ static void req_repair(struct shca_req *req, u32 end, u64 now)
 }
 
 /*
- * Send packets again from @psn up to @end, which is not the oldest: answers before them are
- * on their way.  If one of those is lost, answers to these show it.
+ * Send packets again from @psn up to @end, behind the oldest: answers before them are in flight. If
+ * one of those is lost, the answers to these show it.
  */
 static void req_repair_ahead(struct shca_req *req, u32 psn, u32 end, u64 now)
 {
@@ -301,10 +288,10 @@ static void req_repair_ahead(struct shca_req *req, u32 psn, u32 end, u64 now)
 }
 
 /*
- * A gap from @psn up to @end, where packets were reordered not long ago: it may fill by
- * itself.  Otherwise it is sent again.
+ * A gap from @psn up to @end: open a reordering window if packets were reordered not long ago,
+ * because the gap may fill by itself. At its end the gap is repaired.
  *
- * Return: whether to wait for that.
+ * Return: whether a window is open.
  */
 static bool req_may_be_late(struct shca_req *req, u32 psn, u32 end, u64 now)
 {
@@ -315,7 +302,7 @@ static bool req_may_be_late(struct shca_req *req, u32 psn, u32 end, u64 now)
 	if (req->recovery.reo.ns)
 		return true;
 	wait = req->rtt.ns << req->recovery.reo.shift;
-	/* (well before the time-out, which costs a retry) */
+	/* The window ends well before the time-out, which costs a retry. */
 	if (req->recovery.deadline)
 		wait = min_t(u64, wait, req->recovery.deadline > now ?
 			     (req->recovery.deadline - now) / 2 : 0);
@@ -326,15 +313,14 @@ static bool req_may_be_late(struct shca_req *req, u32 psn, u32 end, u64 now)
 }
 
 /*
- * Packets from the oldest one up to @end are missing, as @cause shows, which has arrived.
- * Were they sent again, and may they be on their way?  Not if @cause was sent after them,
- * or if a later one of them is here.
+ * The gap from the oldest packet up to @end is reported by @cause, which has arrived. Is a repair
+ * of it in flight? No, if @cause was sent after the repair, or if a later packet of it has arrived.
  */
 static bool req_is_under_way(const struct shca_req *req, u32 end, u32 cause, u64 now)
 {
 	const struct shca_req_recovery *r = &req->recovery;
 
-	/* (a small window may let no more leave before what has left is repaired) */
+	/* Not all of it has left: a small window may stop it until what has left is repaired. */
 	if (r->resend_end != SHCA_PSN_NONE && shca_psn_diff(end, req->psn.next) >= 0)
 		return true;
 	if (!req_gap_lasts(req))
@@ -349,9 +335,9 @@ static bool req_is_under_way(const struct shca_req *req, u32 end, u32 cause, u64
 }
 
 /*
- * All before @end is missing, and @cause has come.  What is between them has come too, as a
- * rule, and waits there: in its place others may leave.  Or the way would be empty when the
- * gap is repaired, and all of a window would follow at once.
+ * All before @end is missing, and @cause has arrived. Most packets between them have, too, and are
+ * not in flight: new ones may leave in their place. Otherwise the path would drain until the gap is
+ * repaired, and then get a whole window at once.
  */
 static void req_come(struct shca_req *req, u32 end, u32 cause)
 {
@@ -359,10 +345,10 @@ static void req_come(struct shca_req *req, u32 end, u32 cause)
 
 	if (nr <= 0 || (u32)nr > req_span(req))
 		return;
-	/* A queue that has made the window smaller is full: it gets no more than that. */
+	/* After losses or marks the bottleneck's queue is full, and gets nothing more. */
 	if (req->cc.cwnd < req->cc.wide)
 		return;
-	/* (what came later may tell less) */
+	/* An earlier report may have shown more. */
 	req->recovery.beyond = max_t(u32, req->recovery.beyond,
 				     min_t(u32, nr, req->cc.cwnd));
 }
@@ -375,7 +361,7 @@ void shca_req_resend(struct shca_req *req, u32 nr, u32 cause, u64 now)
 	end = shca_psn_add(req->psn.una, nr);
 	shca_req_time(req, cause, now);
 	req_come(req, end, cause);
-	/* (gone back to another peer's way: all of it is sent again) */
+	/* Go-back-N sends all of it again. */
 	if (shca_req_rnr_waits(req) || req->recovery.waits == SHCA_WAIT_BACK ||
 	    req_is_under_way(req, end, cause, now))
 		return;
@@ -383,7 +369,7 @@ void shca_req_resend(struct shca_req *req, u32 nr, u32 cause, u64 now)
 		req_repair(req, end, now);
 }
 
-/* Has an acknowledgement that waits for a response told that the peer has @psn? */
+/* Does an ACK that waits for a response cover @psn? */
 static bool req_has_acked(const struct shca_req *req, u32 psn)
 {
 	return req->recovery.acked_psn != SHCA_PSN_NONE &&
@@ -395,7 +381,7 @@ void shca_req_resend_ahead(struct shca_req *req, u32 psn, u32 nr, u32 cause, u64
 	const struct shca_req_recovery *r = &req->recovery;
 	u32 end;
 
-	/* (another peer's way, more than this is sent again now, or an ACK has overtaken this) */
+	/* Go-back-N or a repair of more is under way, or an ACK has overtaken this report. */
 	if (shca_req_rnr_waits(req) || r->waits == SHCA_WAIT_BACK ||
 	    req->psn.next != req->psn.max || req_has_acked(req, psn))
 		return;
@@ -409,14 +395,14 @@ void shca_req_resend_ahead(struct shca_req *req, u32 psn, u32 nr, u32 cause, u64
 		req_repair_ahead(req, psn, end, now);
 }
 
-/* The packets that were waited for have not come. */
+/* The reordering window has ended, and the packets have not come. */
 static void req_is_late(struct shca_req *req, u64 now)
 {
 	u32 end = req->recovery.reo.end, psn = req->recovery.reo.psn;
 	struct shca_send_wr *wr = req_wr(req, req->ring.una);
 
 	req->recovery.reo.ns = 0;
-	/* An early copy was not due while this was waited for, and is no sooner than its answer. */
+	/* A tail loss probe was not due in the window, and waits for the answer to this repair. */
 	req->recovery.behind_ns = now;
 	if (req->psn.next != req->psn.max)
 		return;
@@ -427,14 +413,14 @@ static void req_is_late(struct shca_req *req, u64 now)
 			req_repair_ahead(req, psn, end, now);
 			return;
 		}
-		/* They have come, and what is missing is the response. */
+		/* The packets have come: the response is missing. */
 		end = shca_psn_add(wr->first_psn, wr->nr_psn);
 		wr->flags_core |= SHCA_WRF_EXECUTED;
 	}
 	req_repair(req, end, now);
 }
 
-/* Gaps fill by themselves. */
+/* Packets are reordered: restore the window, and give the next gaps a reordering window. */
 static void req_reordered(struct shca_req *req)
 {
 	shca_cc_on_reorder(&req->cc);
@@ -454,7 +440,7 @@ void shca_req_stale(struct shca_req *req, u32 psn, u64 now)
 			    now - r->undo.ns > 2 * req_round_trip(req))
 		return;
 	r->undo.end = SHCA_PSN_NONE;
-	/* It was waited for, as each gap is then, and not for long enough. */
+	/* The reordering window was too short. */
 	if (r->reorders && r->reo.shift < SHCA_REQ_LATE_SHIFT)
 		r->reo.shift++;
 	req_reordered(req);
@@ -465,13 +451,13 @@ void shca_req_unanswered(struct shca_req *req, u32 psn, u32 cause, u64 now)
 	struct shca_send_wr *wr = req_wr(req, req->ring.una);
 	u32 nr = shca_psn_off(psn, req->psn.una);
 
-	/* (while something is sent again it is not known what is missing) */
+	/* While packets are sent again, it is not known what is missing. */
 	if (req->state != SHCA_SIDE_READY || shca_req_rnr_waits(req) ||
 	    req->psn.next != req->psn.max || !nr || nr > req_span(req))
 		return;
 	/*
-	 * (It may have waited at the peer for what was sent again.  So a loss that is waited for
-	 * would make the round trip longer, and the next wait with it.)
+	 * The response may have waited at the peer for a repair. Timed, each wait would lengthen
+	 * the round trip, and the next wait.
 	 */
 	if (req->recovery.again_ns > req->rtt.start)
 		req->rtt.psn = SHCA_PSN_NONE;
@@ -479,7 +465,7 @@ void shca_req_unanswered(struct shca_req *req, u32 psn, u32 cause, u64 now)
 	wr->flags_core |= SHCA_WRF_EXECUTED;
 	if (req_is_under_way(req, psn, cause, now))
 		return;
-	/* What is behind this request may have been acknowledged. */
+	/* Packets behind this request may be acknowledged: the repair ends with it. */
 	nr = min_t(u32, nr, wr->nr_psn -
 			    shca_psn_off(req->psn.una, wr->first_psn));
 	nr = shca_psn_add(req->psn.una, nr);
@@ -489,7 +475,7 @@ void shca_req_unanswered(struct shca_req *req, u32 psn, u32 cause, u64 now)
 
 void shca_req_gap(struct shca_req *req, u32 psn, u32 cause, u64 now)
 {
-	/* (an answer that was ahead, too, until the one that is held before it was taken) */
+	/* @psn may be of an answer that was ahead until a queued one before it was processed. */
 	if (req->state == SHCA_SIDE_READY && shca_psn_diff(psn, req->psn.una) > 0)
 		req_come(req, psn, cause);
 	shca_req_unanswered(req, psn, cause, now);
@@ -507,11 +493,9 @@ void shca_req_missing(struct shca_req *req, u64 now)
 }
 
 /*
- * How long to wait where the peer asks for @asked.  That is a minimum (IBTA
- * 9.7.5.2.8), and a peer that refuses for ever may ask for 10 us.  So a request
- * that is refused again and again comes less and less often.  It waits at most for
- * about as long again as it has waited already.  A count of retries is used up at
- * the pace of the peer.
+ * RNR wait where the peer asks for @asked, a minimum (IBTA 9.7.5.2.8). A peer that refuses for ever
+ * may ask for 10 us. A request with rnr_retry 7 therefore comes less and less often: it waits at
+ * most for about as long again as it has waited already. Counted retries obey @asked.
  */
 static u64 req_rnr_wait_ns(struct shca_req *req, u64 asked)
 {
@@ -527,7 +511,7 @@ static u64 req_rnr_wait_ns(struct shca_req *req, u64 asked)
 void shca_req_wait_rnr(struct shca_req *req, u64 asked, u64 now)
 {
 	req->rtt.psn = SHCA_PSN_NONE;
-	/* The peer has answered.  (Refused twice: the next attempt is one packet, not a window.) */
+	/* The peer has answered. (After a second refusal the next attempt is one packet.) */
 	req->recovery.early_row = 0;
 	if (req->recovery.rnr_row != 0xff)
 		req->recovery.rnr_row++;
@@ -556,7 +540,7 @@ static bool req_find(const struct shca_req *req, u32 psn, u32 *idx)
 	return false;
 }
 
-/* Request @wr, begun by a packet that never left, was not begun. */
+/* Undo req_start_wr() of a request whose first packet never left. */
 static void req_unstart(struct shca_req *req, struct shca_send_wr *wr)
 {
 	wr->flags_core &= ~SHCA_WRF_STARTED;
@@ -567,7 +551,7 @@ static void req_unstart(struct shca_req *req, struct shca_send_wr *wr)
 	}
 }
 
-/* @psn of request @idx was to leave for the first time, and so was all after. */
+/* @psn of request @idx was to leave for the first time, and all after it: make them new again. */
 static void req_unsend_new(struct shca_req *req, u32 idx, u32 psn)
 {
 	struct shca_send_wr *wr;
@@ -577,7 +561,7 @@ static void req_unsend_new(struct shca_req *req, u32 idx, u32 psn)
 		wr = req_wr(req, i);
 		if (!(wr->flags_core & SHCA_WRF_STARTED))
 			break;
-		/* Local requests were executed, whatever became of packets. */
+		/* Local requests stay executed. */
 		if (!req_is_local(wr) && (i != idx || psn == wr->first_psn))
 			req_unstart(req, wr);
 	}
@@ -594,8 +578,8 @@ static void req_unask(struct shca_req *req, u32 psn)
 	if (shca_psn_diff(req->ackreq.psn, psn) <= 0)
 		return;
 	/*
-	 * Only the previous AckReq is kept, and it may not have left either. Until
-	 * the first answer the last packet of each request carries one.
+	 * Only the previous AckReq is known, and it may not have left either. Until the first
+	 * answer the last packet of each request carries one.
 	 */
 	req->ackreq.psn = req->ackreq.before;
 	if (shca_psn_diff(req->ackreq.psn, psn) > 0 && !req->ackreq.heard)
@@ -605,15 +589,15 @@ static void req_unask(struct shca_req *req, u32 psn)
 		req->ackreq.psn = req->psn.una;
 	req->ackreq.probed = false;
 	req->ackreq.probe_due = req->ackreq.psn != req->psn.next;
-	/* Nothing is left that an answer is due to, and nothing was sent again. */
+	/* No answer is due, and no packet is sent again. */
 	if (req->ackreq.psn == req->psn.una && req->psn.next == req->psn.max &&
 	    req->recovery.waits != SHCA_WAIT_HOLD)
 		req->recovery.deadline = 0;
 }
 
 /*
- * Sending resumes at @pkt of request @idx.  A first attempt never happened; what
- * was sent before stays outstanding, since it may be acknowledged yet.
+ * Sending resumes at @pkt of request @idx. A packet that was to leave for the first time is new
+ * again; what was sent before stays outstanding, because the peer may acknowledge it yet.
  */
 static void req_unsend(struct shca_req *req, u32 idx,
 		       const struct shca_pkt *pkt)
@@ -630,14 +614,11 @@ static void req_unsend(struct shca_req *req, u32 idx,
 		/* New packets followed the resent ones. */
 		req_unsend_new(req, first_new, req->recovery.resend_max);
 	req_unask(req, psn);
-	/*
-	 * Only the last packet of a run carries AckReq; its first ones may have
-	 * left.
-	 */
+	/* Only the last packet of a run carries AckReq; its first ones may have left. */
 	req->ackreq.nr_since = shca_psn_off(psn, req->ackreq.psn);
 }
 
-/* Sending resumes at @pkt, which is of request @idx; false: it is of none any more. */
+/* Resume sending at @pkt, of request @idx; false: it is of none any more. */
 static bool req_take_back(struct shca_req *req, const struct shca_pkt *pkt,
 			  u32 *idx)
 {
@@ -680,12 +661,12 @@ void shca_req_gather_failed(struct shca_req *req, const struct shca_pkt *pkt,
 /* ---- time --------------------------------------------------------------- */
 
 /*
- * When the oldest packet is sent once more, before its time-out, because its answer is
- * overdue by measured round trips.  It may be the last packet of all: then no later one
- * shows a gap.  Or what was resent is lost again.
+ * When a tail loss probe is due: the oldest packet once more, before its time-out, because its
+ * answer is overdue by measured round trips. It may be the last packet of all, so that no later one
+ * shows a gap, or a repair may be lost.
  *
- * Return: 0 if too little is known, if the time-out is as soon, or while a gap is waited
- * for, which ends sooner (req_is_late()).
+ * Return: 0 if too little is known, if the time-out is as soon, or during a reordering window,
+ * which ends sooner.
  */
 static u64 req_early_at(const struct shca_req *req)
 {
@@ -695,13 +676,13 @@ static u64 req_early_at(const struct shca_req *req)
 	if (!shca_req_is_awaiting(req) || r->reo.ns ||
 	    r->early_row >= SHCA_REQ_EARLY_NEVER)
 		return 0;
-	/* One that keeps packets loses little by one too many, so it need not be measured. */
+	/* With an out-of-order queue a needless probe costs little, so an estimate will do. */
 	if (!wait && req->attr.peer & SHCA_PEER_OOO)
 		wait = r->timeout_ns >> 3;
 	if (!wait)
 		return 0;
 	wait = (2 * wait + EARLY_LEAST_NS) << r->early_row;
-	/* The deadline was set when the answer became due; the peer may have told more since. */
+	/* From when the answer became due, or from the last sign of something behind it. */
 	wait += max_t(u64, r->deadline - r->timeout_ns, r->behind_ns);
 	return wait < r->deadline ? wait : 0;
 }
@@ -713,10 +694,7 @@ bool shca_req_is_early(const struct shca_req *req, u64 now)
 	return at && now >= at;
 }
 
-/*
- * Is the oldest request a READ that the peer has executed?  Then that part of it which is
- * missing, up to @end, is asked for.
- */
+/* Has the peer executed the oldest request, a READ? Then ask for its missing part, up to @end. */
 static bool req_early_part(const struct shca_req *req, u32 *end)
 {
 	const struct shca_send_wr *wr = req_wr(req, req->ring.una);
@@ -731,8 +709,8 @@ static bool req_early_part(const struct shca_req *req, u32 *end)
 }
 
 /*
- * It is one packet, with AckReq.  If it was lost, the answer shows what else was.  If
- * not, the answer is for all.  It uses up no retry, and its time-out stays the same.
+ * Send a tail loss probe: one packet, with AckReq. If the oldest packet was lost, the answer shows
+ * what else was. If not, the answer covers all. It uses up no retry, and the time-out stays.
  */
 static void req_send_early(struct shca_req *req, u64 now)
 {
@@ -757,10 +735,10 @@ static void req_send_early(struct shca_req *req, u64 now)
 }
 
 /*
- * The peer would have acknowledged what it keeps behind those packets, or told of a gap there.
- * So what had left before them is lost, too.  A full window lets no new packet leave that
- * shows the gap, and to send each of them early, alone, takes two round trips.  A queue that
- * drops all of a window is full, so it gets a few at first, then twice as many each round trip.
+ * An answer to a tail loss probe. If it covers only the probed packets, all that left before them
+ * is lost, too: the peer would have acknowledged it, or reported a gap. A full window lets no new
+ * packet leave that shows the gap, and a probe for each takes two round trips. A queue that drops
+ * all of a window is full, so it gets a few packets at first, then twice as many each round trip.
  */
 void shca_req_tail_probed(struct shca_req *req, u64 now)
 {
@@ -773,10 +751,7 @@ void shca_req_tail_probed(struct shca_req *req, u64 now)
 	if (req->psn.una != r->gap_end || req->psn.next != req->psn.max ||
 	    r->resend_max != req->psn.max || !req_span(req))
 		return;
-	/*
-	 * What comes soon may be the answer to the first copy, which left before the rest, or a
-	 * queue has become short.  One packet more tells.
-	 */
+	/* An early answer may be to the first copy, or of a shorter queue: send one more probe. */
 	if (nr == 1 && now - r->again_ns < req->rtt.ns / 2) {
 		req_send_early(req, now);
 		r->tail_probes = 2;
@@ -819,7 +794,7 @@ void shca_req_timer(struct shca_req *req, u64 now)
 		shca_req_retry(req, SHCA_VERR_SEQ_NAK);
 		return;
 	}
-	/* The packet that asks waits here. When one leaves, it arms the timer. */
+	/* The packet that asks waits at the gate. When it leaves, it arms the timer. */
 	if (now < req->gate.until &&
 	    (req->ackreq.psn == req->psn.una ||
 	     req->recovery.resend_end != SHCA_PSN_NONE)) {

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* End-to-end credits at the requester: it sends no message without one, but one. */
+/* End-to-end credits at the requester: beyond them it sends one message. */
 #ifndef SHCA_CORE_REQ_CREDIT_H
 #define SHCA_CORE_REQ_CREDIT_H
 
 #include "req_internal.h"
 
-/* The rest of shca_req_credit(). */
+/* Slow path of shca_req_credit(). */
 bool shca_req_take_credit(struct shca_req *req, u8 code);
 
 /*
- * An AETH acknowledges all before @ring.una.
+ * Process the AETH of an ACK of all before @ring.una. A peer that does not count
+ * (SHCA_AETH_CREDIT_NONE) limits nothing.
  *
- * A peer that does not count (SHCA_AETH_CREDIT_NONE) limits nothing.
  * Return: whether more may be sent than before.
  */
 static inline bool shca_req_credit(struct shca_req *req, u8 syndrome)
@@ -23,7 +23,7 @@ static inline bool shca_req_credit(struct shca_req *req, u8 syndrome)
 	return shca_req_take_credit(req, code);
 }
 
-/* The rest of shca_req_credit_allows(). */
+/* Slow path of shca_req_credit_allows(). */
 bool shca_req_may_exceed(struct shca_req *req, const struct shca_send_wr *wr,
 			 u32 nr_psn);
 
@@ -37,7 +37,7 @@ static inline bool shca_req_credit_allows(struct shca_req *req,
 	       shca_req_may_exceed(req, wr, nr_psn);
 }
 
-/* Is @psn.next behind a first packet that is unanswered? */
+/* Is @psn.next behind the first packet of a message without credit, which is unanswered? */
 static inline bool shca_req_credit_waits(struct shca_req *req)
 {
 	if (likely(req->psn.next != req->credit.psn))
@@ -48,11 +48,7 @@ static inline bool shca_req_credit_waits(struct shca_req *req)
 	return false;
 }
 
-/*
- * Does @wr, at @ring.nxt, ask for more credits?
- *
- * Half of them are used up, or all.
- */
+/* Does @wr, at @ring.nxt, ask for credits, because half of them are used up, or all? */
 static inline bool shca_req_credit_asks(const struct shca_req *req,
 					const struct shca_send_wr *wr)
 {

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The part of struct shca_req that post.c, requester.c, completer.c and
- * recovery.c share; private to them.
+ * The part of struct shca_req that post.c, requester.c, completer.c and recovery.c share.
  *
  * Invariants, between any two calls from outside and in SHCA_SIDE_READY:
  *
  *   head <= una <= nxt <= prod, as free-running indices
  *   @psn.una lies in the request at @ring.una, or is @psn.max
- *   @psn.next lies in [@psn.una, @psn.max]; below @psn.max means resending
+ *   @psn.next lies in [@psn.una, @psn.max]; below @psn.max packets are sent again
  *   requests with PSNs (SHCA_WRF_STARTED) are @ring.una up to the one of @psn.max
- *   @psn.nr_rd and @psn.nr_rd_psns count READs, atomics and their like among those,
- *   and their PSNs from @psn.una on
+ *   @psn.nr_rd and @psn.nr_rd_psns count READs, atomics and their like among those, and their PSNs
+ *   from @psn.una on
  */
 #ifndef SHCA_CORE_REQ_INTERNAL_H
 #define SHCA_CORE_REQ_INTERNAL_H
@@ -21,10 +20,9 @@
 #include "requester.h"
 
 /* struct shca_send_wr.flags_core */
-#define SHCA_WRF_STARTED	(1u << 0)	/* has PSNs, was sent in part */
-/* for a local request: was executed */
-#define SHCA_WRF_RETRIED	(1u << 1)	/* resent, partly or completely */
-/* A later response has come, so the peer has executed it: only responses are missing. */
+#define SHCA_WRF_STARTED	(1u << 0)	/* has PSNs, was sent in part; local: executed */
+#define SHCA_WRF_RETRIED	(1u << 1)	/* sent again, partly or completely */
+/* A later response has come, so the peer has executed the request: only responses are missing. */
 #define SHCA_WRF_EXECUTED	(1u << 2)
 
 static inline struct shca_send_wr *req_wr(const struct shca_req *req, u32 idx)
@@ -33,7 +31,7 @@ static inline struct shca_send_wr *req_wr(const struct shca_req *req, u32 idx)
 			req->ring.stride);
 }
 
-/* From here on what leaves is to be paced, if congestion control says so. */
+/* Pace packets from now on, if congestion control asks for it. */
 static inline void shca_req_set_pacing(struct shca_req *req)
 {
 	if (!req->cc.paces || req->gate.paces)
@@ -43,7 +41,7 @@ static inline void shca_req_set_pacing(struct shca_req *req)
 	req->gate.until = max_t(u64, req->gate.until, SHCA_GATE_OPEN);
 }
 
-/* From here on packets leave by a static rate, that of the path or of a datagram. */
+/* Obey a static rate from now on, that of the path or of a datagram. */
 static inline void shca_req_set_rate_gate(struct shca_req *req)
 {
 	req->rate.on = true;
@@ -51,7 +49,7 @@ static inline void shca_req_set_rate_gate(struct shca_req *req)
 	req->gate.until = max_t(u64, req->gate.until, SHCA_GATE_OPEN);
 }
 
-/* Type of the answer that completes it, SHCA_ANSWER_*. */
+/* Type of the answer that completes @wr, SHCA_ANSWER_*. */
 static inline u8 req_answer(const struct shca_send_wr *wr)
 {
 	return shca_wr_op(wr->opcode)->answer;
@@ -93,7 +91,6 @@ static inline bool req_waits_for_all(const struct shca_send_wr *wr)
 	return shca_wr_op(wr->opcode)->flags & SHCA_OPS_WAITS;
 }
 
-/* Takes a receive request of the peer. */
 static inline bool req_takes_recv(const struct shca_send_wr *wr)
 {
 	return shca_wr_op(wr->opcode)->flags & SHCA_OPS_RECV;
@@ -119,63 +116,51 @@ static inline u32 req_span(const struct shca_req *req)
 	return shca_psn_off(req->psn.max, req->psn.una);
 }
 
-/*
- * Continue sending at the oldest unacknowledged PSN.
- *
- * It goes back after a loss. It goes forward when an acknowledgement covers
- * packets that are being resent.
- */
+/* Continue sending at the oldest unacknowledged PSN. */
 void shca_req_seek(struct shca_req *req);
 
 /* Go back and use up a retry, or fail the oldest request. */
 void shca_req_retry(struct shca_req *req, u16 vendor_err);
 
-/*
- * Resend @psn.una, because of a NAK or a gap in the answers.
- *
- * It is a retry, now or at the end of the round trip.
- */
+/* Go back because of a NAK or a gap, now or at the end of the round trip; uses up a retry. */
 void shca_req_go_back(struct shca_req *req, u16 vendor_err, u64 now);
 
 /*
- * Resend what the answer to an ACK probe leaves out.
- *
- * The packet was lost or reordered. It is no retry, because there may be none
- * left. The resent packet has AckReq, so no second ACK probe follows.
+ * Send again what the answer to an ACK probe does not cover. This uses up no retry, because there
+ * may be none left. The packet has AckReq, so no second ACK probe follows.
  */
 void shca_req_missing(struct shca_req *req, u64 now);
 
 /*
- * The peer lacks @nr packets from the oldest one on, and has the next one.
- * @cause:	PSN of the packet by which it knows
+ * Gap report: @nr packets from the oldest one on are missing.
+ * @cause:	PSN of the packet that triggered the report
  */
 void shca_req_resend(struct shca_req *req, u32 nr, u32 cause, u64 now);
 
 /*
- * The peer lacks up to @nr packets from @psn on, and answers before them are not here yet.
+ * Gap report: @nr packets from @psn on are missing, and answers before them are not here yet.
  * @psn:	outstanding, and not the oldest
  * @nr:		1 .. 32
- * @cause:	PSN of the packet by which it knows
+ * @cause:	PSN of the packet that triggered the report
  */
 void shca_req_resend_ahead(struct shca_req *req, u32 psn, u32 nr, u32 cause, u64 now);
 
-/* Acknowledged, while shca_req_recovery.tail_probes packets were the last to leave. */
+/* An ACK came while a tail loss probe is outstanding (shca_req_recovery.tail_probes). */
 void shca_req_tail_probed(struct shca_req *req, u64 now);
 
-/* shca_req_gap() where nothing of it is kept behind the gap. */
+/* shca_req_gap() for an ACK, which does not enter the out-of-order queue. */
 void shca_req_unanswered(struct shca_req *req, u32 psn, u32 cause, u64 now);
 
-/* The peer has the packet at @psn, in order or not: is it the timed one? */
+/* The peer has the packet @psn, in order or not: if it is the timed one, take the round trip. */
 void shca_req_time(struct shca_req *req, u32 psn, u64 now);
 
 /*
- * An answer at @psn says nothing new.
- *
- * After a repair, and of it: then both copies have come, and the first one was late only.
+ * An answer at @psn is stale. If it is of a packet that was sent again, both copies have arrived,
+ * and the first was late, not lost.
  */
 void shca_req_stale(struct shca_req *req, u32 psn, u64 now);
 
-/* The missing packets were resent: continue at new ones. */
+/* The missing packets were sent again: continue at new ones. */
 void shca_req_resend_done(struct shca_req *req);
 
 /* The packet to be sent next is acknowledged. */
@@ -190,11 +175,7 @@ void shca_req_set_rate(struct shca_req *req);
 /* The peer has no receive and asks for a wait of @asked ns. */
 void shca_req_wait_rnr(struct shca_req *req, u64 asked, u64 now);
 
-/*
- * Remember an error of request @idx, ahead of @una.
- *
- * If there are two errors, the one of the earlier request counts.
- */
+/* Record an error of request @idx, ahead of @una. That of the earliest request counts. */
 void shca_req_fail_at(struct shca_req *req, u32 idx, u8 status, u16 vendor_err);
 
 /* The oldest request fails: go to SHCA_SIDE_ERR. */

@@ -1,43 +1,35 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The requester of the reliable connected transport, middle part: request
- * packets out, completions out. Work requests come in through post.c, responses
- * through completer.c. recovery.c decides what is resent, and when. The glue
- * calls it under the lock of the send side. It knows no sockets, timers or
- * memory.
+ * The requester of the reliable connected transport, middle part: request packets out, completions
+ * out. Work requests come in through post.c, responses through completer.c. recovery.c decides
+ * what is sent again, and when. The caller holds the lock of the send half.
  *
- * Operation. Requests wait in a ring. Each takes its PSNs when its first packet
- * is built: one per packet, and for a READ one per packet of its response (IBTA
- * 9.7.3.1). Three limits bound the unacknowledged packets: the congestion
- * window, max_rd_atomic, and a span of PSNs. The peer's receive requests bound the
- * messages that need one (credit.c).
+ * Operation. Requests wait in a ring. Each takes its PSNs when its first packet is built: one per
+ * packet, and for a READ one per packet of its response (IBTA 9.7.3.1). Three limits bound the
+ * unacknowledged packets: the congestion window, max_rd_atomic, and a span of PSNs. The peer's
+ * receive requests bound the messages that need one (req_credit.c).
  *
- * Acknowledgements. A packet requests one (AckReq) if a program waits for it:
- * the last packet of a signalled request. Others request one often enough that
- * an answer is due before the window or the ring is full. Most small requests
- * are not signalled, and an answer to each would cost nearly as much as the
- * requests. If nothing is known of the peer, the last request of a post has
- * AckReq nevertheless. Such a peer may execute the request and end, and then
- * nobody acknowledges it. A peer that acknowledges before its end
+ * Acknowledgements. A packet asks for an ACK (AckReq) if a program waits for it: the last packet of
+ * a signalled request. Others ask often enough that an answer is due before the window or the ring
+ * is full. Most small requests are not signalled, and an answer to each would cost nearly as much
+ * as the requests. To a peer of unknown vendor the last request of a post asks, too: the peer may
+ * execute it and end, and then nobody acknowledges it. A peer that acknowledges before its end
  * (SHCA_PEER_FLUSHES_ACKS) needs no such AckReq.
  *
- * A program that pauses may leave requests without AckReq behind. The requester
- * then sends an ACK probe. The probe repeats, without payload, the PSN before
- * the oldest of these requests. The peer has executed that PSN long ago. It
- * acknowledges it, as any duplicate, by the last PSN that it has (C9-105). That
- * shows whether something is missing, and from where. The probe needs no
- * memory, which the process may have freed meanwhile. It is no time-out: the
- * transport timer runs while an answer is due.
+ * A program that pauses may leave requests without AckReq behind. The requester then sends an ACK
+ * probe. It repeats, without payload, the PSN before the oldest of these requests. The peer has
+ * executed that PSN long ago, and acknowledges it, as any duplicate, by the last PSN that it has
+ * (C9-105). This answer shows whether something is missing, and from where. The probe needs no
+ * memory, which the process may have freed meanwhile. It is no time-out: the transport timer runs
+ * while an answer is due.
  *
- * Before the first acknowledgement there is no such PSN. The one before the
- * first may belong to an earlier life of the peer's QP. So each request has
- * AckReq until then.
+ * Before the first ACK no probe is possible, because the PSN before the first one may belong to an
+ * earlier connection of the peer's QP. Therefore each request has AckReq until then.
  *
- * Errors. Requests complete in order. An error found ahead (payload that cannot
- * be gathered, a malformed request) stops sending there, and waits until all
- * requests before it are acknowledged. Then, as for an error of the oldest
- * request, the side enters SHCA_SIDE_ERR. That request completes with its
- * status, and all later ones with WR_FLUSH_ERR.
+ * Errors. Requests complete in order. An error found ahead (payload that cannot be gathered, a
+ * malformed request) stops sending there, and waits until all requests before it are acknowledged.
+ * Then, as for an error of the oldest request, the side enters SHCA_SIDE_ERR. That request
+ * completes with its status, and all later ones with WR_FLUSH_ERR.
  */
 #include "../headers.h"
 #include "../opcode.h"
@@ -64,7 +56,6 @@ void shca_req_init(struct shca_req *req, void *ring, u32 entries, u32 stride,
 	shca_req_release(req);
 }
 
-/* Everything but the storage, the window and the counters. */
 void shca_req_reset(struct shca_req *req)
 {
 	struct shca_req_stats stats = req->stats;
@@ -111,8 +102,8 @@ static void req_enter_err(struct shca_req *req)
 	req->ring.nxt = req->ring.una;
 	req->ring.pkt_idx = 0;
 	/*
-	 * UC and UD resume from here: a PSN that has left is not used again,
-	 * or the rest of one message could continue another.
+	 * UC and UD resume from here: a PSN that has left is not used again, or the rest of one
+	 * message could continue another.
 	 */
 	if (!req_is_rc(req))
 		req->psn.una = req->psn.next;
@@ -159,7 +150,7 @@ void shca_req_finish(struct shca_req *req)
 	if (req->ring.una == req->fail.idx)
 		shca_req_fail_una(req, req->fail.status, req->fail.vendor);
 	else if ((s32)(req->ring.una - req->fail.idx) > 0)
-		/* It could not be sent again, and did not have to be. */
+		/* The request was acknowledged before it had to be sent again. */
 		req->fail.valid = false;
 }
 
@@ -178,17 +169,16 @@ static u32 req_nr_psn(const struct shca_req *req, const struct shca_send_wr *wr)
 	return ((wr->length - 1) >> req->psn.mtu_shift) + 1;
 }
 
-/* Does the peer keep what is behind a gap?  Then a loss makes little come again. */
+/* Has the peer an out-of-order queue? Then a loss repeats few packets. */
 static bool req_is_held(const struct shca_req *req)
 {
 	return req->attr.peer & SHCA_PEER_OOO;
 }
 
 /*
- * Room for responses: what a loss makes come again is bounded.  So is what stands before
- * the response of a repair, and that is kept until it is here.  Others are asked for in place
- * of those that are kept, where the path is so long that it would run empty.  On a short one
- * that would only be more for losses to hit.
+ * Limit of outstanding PSNs of READ responses: a loss may repeat them, and the response of a repair
+ * waits behind them. Responses that wait behind a gap do not count on a path so long that it would
+ * drain. On a short one more of them would only be hit by more losses.
  */
 static u32 req_read_room(const struct shca_req *req)
 {
@@ -199,14 +189,14 @@ static u32 req_read_room(const struct shca_req *req)
 	return req->cc.cwnd * SHCA_REQ_READ_FACTOR;
 }
 
-/* (a window that holds back is to be told so again when it has forgotten it) */
+/* A measured round trip clears cc.limits. Then req_may_start() must set it again. */
 bool shca_req_read_waits(const struct shca_req *req)
 {
 	return req->cc.limits && req->psn.next == req->psn.max && !req->fail.valid &&
 	       req->psn.nr_rd && req->psn.nr_rd_psns + req->psn.rd_waits > req_read_room(req);
 }
 
-/* May this request, new to the wire, take its PSNs now? */
+/* May this request, which has not started, take its PSNs now? */
 static bool req_may_start(struct shca_req *req,
 			  const struct shca_send_wr *wr, u32 nr_psn)
 {
@@ -229,16 +219,15 @@ static bool req_may_start(struct shca_req *req,
 	return !span || span + nr_psn <= SHCA_REQ_SPAN;
 }
 
-/* Packets that may be outstanding: those that are kept behind a gap are not on the way. */
+/* Packets that may be outstanding: those in the peer's out-of-order queue are not in flight. */
 static u32 req_window(const struct shca_req *req)
 {
 	return req->cc.cwnd + req->recovery.beyond;
 }
 
 /*
- * Would a packet of a SEND or WRITE at @psn be outside of the window?  Where it is
- * sent again, all PSNs before it count.  The number of PSNs of READ responses is
- * known of the whole span only.
+ * Would a packet of a SEND or WRITE at @psn be outside of the window? While packets are sent again,
+ * all PSNs before it count, because only the READ responses of the whole span are counted.
  */
 static bool req_window_full(const struct shca_req *req, u32 psn)
 {
@@ -267,16 +256,13 @@ void shca_req_skip_local(struct shca_req *req)
 {
 	const struct shca_send_wr *wr;
 
-	/* Not up to @nxt: that may be behind, while going back. */
+	/* Not up to @nxt, which may be behind while packets are sent again. */
 	for (; req->ring.una != req->ring.prod; req->ring.una++) {
 		wr = req_wr(req, req->ring.una);
 		if (!req_is_local(wr) || !(wr->flags_core & SHCA_WRF_STARTED))
 			break;
 	}
-	/*
-	 * While going back @nxt may stand at one of them, whose slot may now be used
-	 * for another request.
-	 */
+	/* Then @nxt may be at one of them, whose slot may be used for another request now. */
 	if ((s32)(req->ring.nxt - req->ring.una) < 0) {
 		req->ring.nxt = req->ring.una;
 		req->ring.pkt_idx = 0;
@@ -284,10 +270,9 @@ void shca_req_skip_local(struct shca_req *req)
 }
 
 /*
- * Execute the local request at @nxt.  Registration and the binding of a window
- * take effect at once: what is behind them in the queue finds them done.
- * Invalidation waits until all before it is acknowledged, since a packet that
- * is sent again may need the key.
+ * Execute the local request at @nxt. Registration and the binding of a window take effect at once,
+ * for the requests behind them. Invalidation waits until all before it is acknowledged, because a
+ * packet that is sent again may need the key.
  *
  * Return: false: not now, or it failed.
  */
@@ -311,14 +296,14 @@ static bool req_execute_local(struct shca_req *req, struct shca_send_wr *wr)
 	}
 	req->ring.nxt++;
 	shca_req_skip_local(req);
-	/* Completes after what is before it, which may not have asked. */
+	/* Requests before it complete first, and may not have asked. */
 	if (wr->flags & SHCA_SEND_SIGNALED && req->ring.una != req->ring.nxt &&
 	    req->ackreq.psn != req->psn.max)
 		req->ackreq.probe_due = true;
 	return true;
 }
 
-/* The request at @nxt that takes packets; local ones before it are executed. */
+/* Execute local requests at @nxt. Return: the request behind them, which takes packets, or NULL. */
 static struct shca_send_wr *req_head(struct shca_req *req)
 {
 	struct shca_send_wr *wr;
@@ -340,10 +325,7 @@ static struct shca_send_wr *req_head(struct shca_req *req)
 	}
 }
 
-/*
- * The request at @nxt, if it may send a packet.  Takes its PSNs when it is new;
- * a malformed one becomes the error ahead instead.
- */
+/* The request at @nxt, if it may send a packet; a new one takes its PSNs. */
 static struct shca_send_wr *req_pick(struct shca_req *req)
 {
 	struct shca_send_wr *wr = req_head(req);
@@ -369,10 +351,7 @@ static struct shca_send_wr *req_pick(struct shca_req *req)
 	return wr;
 }
 
-/*
- * Packets in the middle of a message that are new, up to the one that asks for an
- * acknowledgement, which is also within the window.
- */
+/* Length of a run of new middle packets: within the window, up to the one that asks for an ACK. */
 static u32 req_burst(const struct shca_req *req, const struct shca_send_wr *wr)
 {
 	u32 nr = min_t(u32, req->psn.max_run, wr->nr_psn - req->ring.pkt_idx - 1);
@@ -397,8 +376,8 @@ static u32 req_burst(const struct shca_req *req, const struct shca_send_wr *wr)
 }
 
 /*
- * PSNs of the packet that is sent next.  What is sent again ends where it ended
- * the first time, so that a peer never finds one half new.
+ * PSNs of the next packet. One that is sent again ends where it ended first, so that a peer never
+ * finds a part of it new.
  */
 static u32 req_reach(const struct shca_req *req, const struct shca_send_wr *wr)
 {
@@ -443,12 +422,12 @@ static void req_build_data(const struct shca_req *req,
 		pkt->deth.sqpn = req->attr.sqpn;
 		pkt->deth.qkey = req_qkey(req, wr);
 	}
-	/* Only where a receive request completes can there be an event. */
+	/* Only the completion of a receive request can be a solicited event. */
 	if (flags & SHCA_OPF_END && flags & (SHCA_OPF_SEND | SHCA_OPF_IMM))
 		pkt->se = wr->flags & SHCA_SEND_SOLICITED;
 }
 
-/* Where a request for a READ or an atomic ends; a repeated one may be for a part. */
+/* PSN behind a READ or an atomic; a READ that is sent again may ask for a part. */
 static u32 req_read_end(const struct shca_req *req,
 			const struct shca_send_wr *wr)
 {
@@ -461,7 +440,7 @@ static u32 req_read_end(const struct shca_req *req,
 	return end;
 }
 
-/* Bytes of such a request, which begins at byte @off. */
+/* Bytes of a READ request from byte @off on. */
 static u32 req_read_left(const struct shca_req *req,
 			 const struct shca_send_wr *wr, u32 off)
 {
@@ -530,7 +509,7 @@ static bool req_next_waits(const struct shca_req *req)
 				    wr->flags & SHCA_SEND_SIGNALED);
 }
 
-/* The last one of a post, and a peer that may end without a word about it? */
+/* Is it the last one of a post, to a peer that may end without an ACK? */
 static bool req_may_be_last_word(const struct shca_req *req)
 {
 	return req->ring.nxt + 1 == req->ring.prod &&
@@ -538,10 +517,9 @@ static bool req_may_be_last_word(const struct shca_req *req)
 }
 
 /*
- * Does somebody wait for the end of @wr, whose last packet this is?  After a pause
- * the next one may be as long: an answer at once is cheaper than an ACK probe.  Where
- * requests are handed over (@reach) an answer costs next to nothing, and a requester
- * at rest takes the fast path.
+ * Does somebody wait for the end of @wr, whose last packet this is? After a pause the next one may
+ * be as long: an answer at once is cheaper than an ACK probe. On the direct path (@reach) an answer
+ * costs next to nothing, and an idle requester takes the fast path.
  */
 static bool req_is_awaited(const struct shca_req *req,
 			   const struct shca_send_wr *wr, u64 now)
@@ -552,7 +530,7 @@ static bool req_is_awaited(const struct shca_req *req,
 	       now - req->ackreq.sent_ns >= shca_req_quiet_time(req) / 4;
 }
 
-/* Have so many not asked that the window or the ring would soon wait for one? */
+/* Have so many packets not asked that the window or the ring would soon be full? */
 static bool req_is_asking_due(const struct shca_req *req, u32 nr_pkts,
 			      bool last)
 {
@@ -563,10 +541,9 @@ static bool req_is_asking_due(const struct shca_req *req, u32 nr_pkts,
 }
 
 /*
- * Ask for an acknowledgement with this packet?  Yes if somebody waits for it.  Also
- * with the last packet of a message, of a run that is sent again, and of a window.
- * After each of these the peer may have nothing else to answer, and only the timer
- * would help.
+ * Ask for an ACK with this packet? Yes if somebody waits for it. Also with the last packet of a
+ * message or a run that is sent again, and of a window: nothing behind it may draw an answer, and
+ * only the timer would help.
  */
 static bool req_wants_ack(const struct shca_req *req,
 			  const struct shca_send_wr *wr, u32 nr_pkts, bool last,
@@ -580,15 +557,15 @@ static bool req_wants_ack(const struct shca_req *req,
 	    req_is_asking_due(req, nr_pkts, last) ||
 	    (last && (!is_new || req_is_awaited(req, wr, now))))
 		return true;
-	/* (of a run that is sent again; a new one ends behind max_psn) */
+	/* @end_psn is psn.max only if packets are sent again: a new one ends behind it. */
 	return end_psn == req->psn.max || end_psn == req->credit.psn ||
 	       end_psn == req->recovery.resend_end ||
 	       req_window_full(req, end_psn);
 }
 
 /*
- * Did nothing ask before the last packet, which has?  One that is sent early, or because
- * of a gap, leaves the time as it is.
+ * Is the last packet the first one that asks, so that its time-out begins now? A tail loss probe
+ * and a repair leave the time as it is.
  */
 static bool req_asks_first(const struct shca_req *req)
 {
@@ -601,14 +578,14 @@ static bool req_asks_first(const struct shca_req *req)
 static void req_asked(struct shca_req *req, u32 end_psn, u64 now)
 {
 	req->ackreq.before = req->ackreq.psn;
-	/* (earlier AckReqs are still to be answered, where only some packets are sent again) */
+	/* During a repair, answers to earlier AckReqs are still due. */
 	if (req->recovery.resend_end == SHCA_PSN_NONE ||
 	    shca_psn_diff(end_psn, req->ackreq.psn) > 0)
 		req->ackreq.psn = end_psn;
 	req->ackreq.nr_since = 0;
 	req->ackreq.probe_due = false;
 	req->ackreq.probe_ns = 0;
-	/* (what was resent without AckReq may have armed the timer before) */
+	/* A packet that was sent again without AckReq may have armed the timer. */
 	if (req->recovery.timeout_ns &&
 	    (!req->recovery.deadline || req_asks_first(req)))
 		req->recovery.deadline = now + req->recovery.timeout_ns;
@@ -664,8 +641,8 @@ static u32 req_rate_of(const struct shca_req *req, const struct shca_send_wr *wr
 }
 
 /*
- * Datagrams wait in order: one without a rate does so only behind one that has to.  After
- * the last one there is nothing to look at, until one with a rate is posted.
+ * Datagrams leave in order: one without a rate waits only behind one that has to. After the last
+ * one the gate is open, until shca_req_post() gets one with a rate.
  */
 static void req_obey_rate(struct shca_req *req, u64 now)
 {
@@ -684,7 +661,6 @@ static void req_obey_rate(struct shca_req *req, u64 now)
 		shca_req_rate(req, until);
 }
 
-/* @pkt leaves. */
 static void req_rated(struct shca_req *req, const struct shca_send_wr *wr,
 		      const struct shca_pkt *pkt, u64 now)
 {
@@ -698,7 +674,7 @@ static void req_rated(struct shca_req *req, const struct shca_send_wr *wr,
 
 bool shca_req_must_probe(const struct shca_req *req)
 {
-	/* While packets are sent again, or an answer is due, that one tells. */
+	/* While packets are sent again, or an answer is due, no probe is needed. */
 	if (req->ackreq.psn == req->psn.max || req->psn.una != req->ackreq.psn ||
 	    req->psn.next != req->psn.max || req->state != SHCA_SIDE_READY ||
 	    !req->ackreq.heard || !req_is_rc(req))
@@ -709,9 +685,8 @@ bool shca_req_must_probe(const struct shca_req *req)
 }
 
 /*
- * Nothing else may be sent: repeat the packet before the oldest outstanding one.
- * It becomes a WRITE of nothing, since a responder looks no further than at the
- * PSN.
+ * Send an ACK probe, if nothing else may be sent. It has the PSN before the oldest outstanding
+ * packet. It is an empty WRITE, because a responder checks only the PSN of a duplicate.
  */
 static bool req_probe(struct shca_req *req, u64 now, struct shca_pkt *pkt)
 {
@@ -739,9 +714,8 @@ static bool req_probe(struct shca_req *req, u64 now, struct shca_pkt *pkt)
 }
 
 /*
- * Without acknowledgements a request is done when its last packet has left.
- * That is known when completions are asked for: until then a batch may be
- * refused, or a payload prove impossible to gather.
+ * UC, UD, RAW_PACKET: a request is done when its last packet has left. That is known when
+ * completions are asked for: until then the link may refuse a batch, or gathering may fail.
  */
 static void req_confirm(struct shca_req *req)
 {
@@ -753,9 +727,8 @@ static void req_confirm(struct shca_req *req)
 }
 
 /*
- * May the next packet leave?  A pace is kept here, and not as packets leave, so that
- * requesters without one pay nothing for it: shca_req_set_pacing().  A static rate is looked
- * at here, too.
+ * May the next packet leave? Pacing and static rates are computed here, and not as packets leave,
+ * so that requesters without them pay nothing: shca_req_set_pacing().
  */
 static bool req_pass_gate(struct shca_req *req, u64 now)
 {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The requester: sends requests, receives their responses, completes them
- * (transport.h).
+ * The requester: sends requests, receives their responses, completes them (transport.h).
  *
  * Caller's loop after any event (post, rx, timer):
  *	while (budget && shca_req_next(req, now, &pkt))
@@ -24,45 +23,40 @@
 #include "../responder/rate.h"
 
 /*
- * Maximum outstanding PSNs, including those of READ responses: half of the
- * range that separates a duplicate from a new request (IBTA 9.7.2). One READ
- * larger than that goes alone.
+ * Maximum outstanding PSNs, including those of READ responses: half of the range that separates a
+ * duplicate from a new request (IBTA 9.7.2). A larger READ is outstanding alone.
  */
 #define SHCA_REQ_SPAN		0x400000u
 /* RAW_PACKET: length of the Ethernet header, the minimum of a frame. */
 #define SHCA_RAW_MIN		14
-/*
- * Delay of an ACK probe after a packet without AckReq, unless a quarter of the
- * time-out is less.
- */
+/* Delay of an ACK probe after a packet without AckReq, unless a quarter of the time-out is less. */
 #define SHCA_REQ_QUIET_NS	1000000ull
 /*
- * Outstanding PSNs of READ responses per packet of the window, and where those out of
- * order are kept; one READ alone may take more.
+ * Outstanding PSNs of READ responses per packet of the window, without and with an out-of-order
+ * queue for responses. A single READ may take more.
  */
 #define SHCA_REQ_READ_FACTOR	8
 #define SHCA_REQ_READ_KEPT	2
-/* A path with a window of so many packets, which it has filled, is long. */
+/* A path is long if its window is at least as wide as this, in packets. */
 #define SHCA_REQ_LONG		(SHCA_CC_WIDEST / 4)
 /*
- * A request refused by RNR, maybe forever (rnr_retry 7), waits this many times
- * for the time that the peer asks for, which is a minimum. After that, each
- * wait is twice as long. The limit is SHCA_REQ_RNR_MOST_NS, or the time asked for
- * if that is longer.
+ * A request that RNR NAKs refuse, maybe for ever (rnr_retry 7), waits this many times for the time
+ * that the NAK names, which is a minimum. After that each wait is twice as long, up to
+ * SHCA_REQ_RNR_MOST_NS, or to the time of the NAK if that is longer.
  */
 #define SHCA_REQ_RNR_THRESHOLD	8
 #define SHCA_REQ_RNR_MOST_NS	1000000000ull
 
-/* So many losses follow a reordered packet until a gap is repaired at once again. */
+/* After a reordered packet, number of gaps that get a reordering window before their repair. */
 #define SHCA_REQ_REORDERS	4
 
-/* What may be late is waited for up to so many doublings of a round trip. */
+/* The reordering window is doubled at most this many times. */
 #define SHCA_REQ_LATE_SHIFT	2
 
-/* A repair is so many windows ago: it is not looked whether it comes twice. */
+/* Windows after a repair in which a stale response shows that the repair was spurious. */
 #define SHCA_REQ_WATCH		4
 
-/* So many early retransmissions mean none: the time-out comes before. */
+/* shca_req_recovery.early_row from which on there is no tail loss probe before the time-out. */
 #define SHCA_REQ_EARLY_NEVER	32
 
 /**
@@ -82,9 +76,9 @@
  * @peer:	SHCA_PEER_*; bits may be added at any time
  * @marking:	enum shca_resv8a
  * @apm:	enum shca_apm_state: MigReq, and whether exhausted retries mean migration
- * @ooo:	the caller has a queue for responses that are out of order: shca_req_may_queue()
- * @ecn:	packets are ECN-capable: others draw no CNP, so one that comes is forged
- * @rate_kbps:	static rate of the path; 0: none.  UD: that of each request counts
+ * @ooo:	the caller has an out-of-order queue for responses: shca_req_may_queue()
+ * @ecn:	packets are ECN-capable; without it a CNP is forged, and ignored
+ * @rate_kbps:	static rate of the path; 0: none. UD: that of each request counts
  * @cc:		congestion control of RC and XRC
  */
 struct shca_req_attr {
@@ -121,7 +115,7 @@ struct shca_req_attr {
 
 /*
  * Counters of the side since the QP was made.
- * @tx_bytes:	payload handed out, what is resent included
+ * @tx_bytes:	payload handed out, including what is sent again
  * @rx_bytes:	payload of accepted responses
  */
 struct shca_req_stats {
@@ -131,23 +125,20 @@ struct shca_req_stats {
 	u64 retransmits;	/* resent packets */
 	u64 timeouts;
 	u64 probes;
-	u64 early;		/* packets resent before their time-out */
+	u64 early;		/* tail loss probes */
 	u64 rx[SHCA_RX_NR];
 };
 
 /*
  * Private work requests, storage by the caller.
- * @base: @mask: @stride:	their address, their number less one, bytes of
- *		each
- *
+ * @base: @mask: @stride:	their address, their number less one, bytes of each
  * Free-running indices, head <= una <= nxt <= prod:
  * @prod:	posted
  * @nxt:	next to send (or partly sent, if @pkt_idx is not 0)
  * @una:	oldest not yet acknowledged
  * @head:	oldest not yet popped as a completion
  *
- * @own:	number of the adapter's own requests (shca_send_wr.own) below
- *		@head
+ * @own:	number of the adapter's own requests (shca_send_wr.own) below @head
  * @pkt_idx:	next packet of the request at @nxt
  */
 struct shca_req_ring {
@@ -171,10 +162,9 @@ struct shca_req_ring {
  * @nr_rd_psns:	PSNs outstanding that are READ responses or atomics
  * @rd_waits:	PSNs of the READ at @nxt, which found no room for them; or 0
  * @reach:	maximum PSNs of a packet: 1 on a wire
- * @max_run: maximum middle packets of a message that are handed out as one,
- *		for the link to split; 0 means 1
- * @paused:	PSN at which sending stops, because its memory is being fetched;
- *		or SHCA_PSN_NONE
+ * @max_run: maximum middle packets of a message that are handed out as one, for the link to split;
+ *		0 means 1
+ * @paused:	PSN at which sending stops, because its memory is being fetched; or SHCA_PSN_NONE
  * @mtu_shift:	log2 of the bytes per PSN
  * @lsn:	number of started requests
  */
@@ -194,18 +184,16 @@ struct shca_req_psn {
 
 /*
  * When to ask for an acknowledgement.
- * @probe_ns:	time of an ACK probe, unless a packet has AckReq before; 0 if
- *		all are covered by an AckReq
+ * @probe_ns:	time of an ACK probe, unless a packet has AckReq before; 0 if an AckReq covers all
  * @sent_ns:	time of the last packet
  * @nr_since:	packets since the last AckReq
- * @psn:	first PSN without an AckReq at or after it, among packets sent
- *		since going back
+ * @psn:	first PSN without an AckReq at or after it, among packets sent since going back
  * @before:	value of @psn before the last AckReq
  * @probe_end:	first PSN never sent, at the last ACK probe
- * @probe_due:	the time has come, or a program waits
+ * @probe_due:	an ACK probe is due: its time has come, or a program waits
  * @probed:	an ACK probe was sent and is unanswered
- * @heard:	the peer has acknowledged something. Before that there is no PSN
- *		to probe at, so each request has AckReq
+ * @heard:	the peer has acknowledged something. Before that there is no PSN to probe at, so
+ *		each request has AckReq
  */
 struct shca_req_ackreq {
 	u64 probe_ns;
@@ -219,7 +207,7 @@ struct shca_req_ackreq {
 	bool heard;
 };
 
-/* struct shca_req_gate.until: a time that has passed, but is looked at. */
+/* shca_req_gate.until: a time that has passed, so that shca_req_next() checks what is below. */
 #define SHCA_GATE_OPEN		1
 
 /*
@@ -227,9 +215,9 @@ struct shca_req_ackreq {
  * @until:	the latest of the times below
  * @stall_ns:	the link is full, or a peer's memory is absent
  * @rate_ns:	rate of the path, of a datagram, or of RAW_PACKET
- * @pace_ns:	pace of the congestion control
- * @paces:	what leaves is paced: @until is at least SHCA_GATE_OPEN
- * @rates:	a static rate is looked at: likewise
+ * @pace_ns:	pacing by congestion control
+ * @paces:	pacing is on: @until is at least SHCA_GATE_OPEN
+ * @rates:	a static rate is on: likewise
  * @psn:	with @paces: PSNs before it have been paced
  */
 struct shca_req_gate {
@@ -246,9 +234,9 @@ struct shca_req_gate {
  * The round trip.
  * @ns:		smoothed; 0: unknown
  * @least:	the least that was measured; 0: unknown
- * @start: @psn: @una:	of the packet that is being timed: when it left, its PSN
- *		(SHCA_PSN_NONE: none is timed), and the oldest PSN at that time
- * @again:	it was resent after a time-out
+ * @start: @psn: @una:	of the packet that is being timed: when it left, its PSN (SHCA_PSN_NONE:
+ *		none is timed), and the oldest PSN at that time
+ * @again:	this packet was sent again after a time-out
  * @guess:	@ns is of such a packet, so it may contain a time-out
  */
 struct shca_req_rtt {
@@ -264,21 +252,21 @@ struct shca_req_rtt {
 /*
  * What the requester waits for: struct shca_req_recovery.waits.
  * @SHCA_WAIT_ANSWER:	an answer
- * @SHCA_WAIT_REPAIR:	the answer to the oldest packets, sent again because of a gap
- * @SHCA_WAIT_BACK:	the answer to all, sent again from the oldest packet on
- * @SHCA_WAIT_HOLD:	the time to go back
- * @SHCA_WAIT_RNR:	a receive of the peer
+ * @SHCA_WAIT_REPAIR:	the answer to a repair of the oldest packets
+ * @SHCA_WAIT_BACK:	the answer to go-back-N from the oldest packet on
+ * @SHCA_WAIT_HOLD:	the end of the round trip, to go back
+ * @SHCA_WAIT_RNR:	a receive request of the peer
  */
 enum shca_req_waits {
 	SHCA_WAIT_ANSWER, SHCA_WAIT_REPAIR, SHCA_WAIT_BACK, SHCA_WAIT_HOLD, SHCA_WAIT_RNR
 };
 
 /*
- * A gap that was repaired since a later packet had come.  If its packets come twice, the
- * repair was spurious, and the window is undone (as TCP does).
- * @ns:		when it was repaired
+ * The repair that may turn out to be spurious. If both copies of its packets arrive, the window is
+ * restored (undo).
+ * @ns:		time of the repair
  * @psn: @end:	the oldest PSN then, and the end of the gap; @end SHCA_PSN_NONE: none
- * @read:	its packets are responses, each of which has its PSN
+ * @read:	the packets are responses, each of which has its PSN
  */
 struct shca_req_undo {
 	u64 ns;
@@ -288,10 +276,10 @@ struct shca_req_undo {
 };
 
 /*
- * Where packets were reordered, a gap is waited for (the reordering window of RACK).
- * @ns: @psn: @end:	unless they come before @ns, packets from @psn up to @end are
- *			sent again; @ns 0: none
- * @shift:	doublings of the round trip that a gap may last, since one was too short
+ * The reordering window (RACK): where packets were reordered, the repair of a gap waits.
+ * @ns: @psn: @end:	unless they come before @ns, packets from @psn up to @end are sent again;
+ *		@ns 0: none
+ * @shift:	the window is a round trip, doubled this many times
  */
 struct shca_req_reo {
 	u64 ns;
@@ -301,35 +289,31 @@ struct shca_req_reo {
 };
 
 /*
- * What is resent, and when (recovery.c).
+ * What is sent again, and when (recovery.c).
  * @deadline: @waits:	time-out, 0: none; and what it is for
- * @timeout_ns:	time-out in use: that of the attributes, or two round trips if those are
- *		longer, but at most four times the former (IBTA 9.7.6.1)
- * @hold_ns:	NAKs and gaps before this time concern packets sent before going
- *		back
+ * @timeout_ns:	time-out in use: that of the attributes, or two round trips if those are longer,
+ *		but at most four times the former (IBTA 9.7.6.1)
+ * @hold_ns:	NAKs and gaps before this time concern packets sent before going back
  * @rnr_row:	RNR NAKs since the last progress; stops at 255
- * @retry_left:	retries left
- * @resend_end:	resending ends here, and continues at new packets;
- *		SHCA_PSN_NONE: at new packets
+ * @resend_end:	end of a repair, after which sending continues at new packets; SHCA_PSN_NONE:
+ *		none, or all is sent again
  * @resend_max:	first PSN that was new when sending went back
- * @gap_end:	what is missing before it was sent or asked for again
- * @acked_psn: @acked_syndrome:	acknowledged up to here, with these credits, while
- *		the response of a READ or an atomic before it is missing
- * @ahead_end:	packets up to it were sent again while answers before them were on their way
- * @rest_psn: @rest_end:	a repair was interrupted by another one, and goes on at
- *		@rest_psn up to @rest_end
- * @tail_probes:	so many packets up to @gap_end were sent again after all others, without which
- *		nothing tells of those; 0: none.  The first is sent early (1).  If its answer
- *		comes soon, one more is sent (2), then a few, then twice as many
- * @beyond:	PSNs behind the oldest gap that have come, as far as that is known: they are
- *		not on their way any more
- * @reorders:	so many more gaps are repaired a round trip later, because packets were
- *		reordered
- * @loss_psn:	losses before it belong to the window that was made smaller already
- * @again_ns:	time of the last packet sent again early or because of a gap
+ * @gap_end:	end of the last gap that was repaired
+ * @acked_psn: @acked_syndrome:	an ACK up to here, with these credits, waits for the response of
+ *		an earlier READ or atomic
+ * @ahead_end:	end of a repair behind responses that were in flight
+ * @rest_psn: @rest_end:	rest of a repair that another one has interrupted; @rest_end
+ *		SHCA_PSN_NONE: none
+ * @tail_probes:	packets up to @gap_end that were sent again after all others; 0: none. First
+ *		a tail loss probe (1), a second one if its answer comes soon (2), then
+ *		SHCA_CC_WINDOW_MIN packets, then twice as many each time
+ * @beyond:	PSNs behind the oldest gap that have arrived, as far as is known: they are not in
+ *		flight
+ * @reorders:	number of gaps that still get a reordering window
+ * @loss_psn:	losses before it belong to a window that was reduced already
+ * @again_ns:	time of the last repair or tail loss probe
  * @behind_ns:	when the peer was last found to have something behind the oldest packet
- * @early_row:	early retransmissions since the last progress; there is none from
- *		SHCA_REQ_EARLY_NEVER on
+ * @early_row:	tail loss probes since the last progress; SHCA_REQ_EARLY_NEVER: no more
  */
 struct shca_req_recovery {
 	u64 deadline;
@@ -352,22 +336,20 @@ struct shca_req_recovery {
 	u32 ahead_end;
 	u8 reorders;
 	u8 retry_left;
-	/* (beside each other: progress clears them at once) */
+	/* adjacent, so that progress clears them at once */
 	u8 waits;
 	u8 rnr_row;
 	u8 early_row;
 };
 
 /*
- * How many messages the peer has receive requests for.
+ * Messages that the peer has receive requests for, by index in the ring (req_credit.c).
  * @valid:	the peer counts them; else only @psn has a meaning
- * @code: @nr:	what it has told last
+ * @code: @nr:	the last code, and its number of receive requests
  * @limit:	first request beyond them
- * @ask:	request that asks for an acknowledgement, with new credits
- * @psn:	where a message without credit waits for the answer to its first
- *		packet; or SHCA_PSN_NONE
- *
- * Requests by their index in the ring: credit.c
+ * @ask:	request that asks for an ACK, with new credits
+ * @psn:	where a message without credit waits for the answer to its first packet; or
+ *		SHCA_PSN_NONE
  */
 struct shca_req_credit {
 	bool valid;
@@ -378,7 +360,7 @@ struct shca_req_credit {
 	u32 psn;
 };
 
-/* An error ahead, of request @idx, if @valid. */
+/* An error of request @idx, which is not the oldest yet, if @valid. */
 struct shca_req_fail {
 	u32 idx;
 	u16 status;
@@ -450,21 +432,18 @@ void shca_req_start(struct shca_req *req, const struct shca_req_attr *attr);
 void shca_req_modify(struct shca_req *req, const struct shca_req_attr *attr,
 		     u32 mask);
 
-/* Forget everything, go to SHCA_SIDE_RESET. */
+/* Go to SHCA_SIDE_RESET. Storage, shca_cc.window and counters stay. */
 void shca_req_reset(struct shca_req *req);
 
 /*
  * Go to SHCA_SIDE_ERR from outside (modify to ERR, other side).
  *
- * Acknowledged requests complete, and shca_req_pop() flushes the rest. Also
- * from SHCA_SIDE_RESET: a QP that has never sent flushes its posts.
+ * Acknowledged requests complete, and shca_req_pop() flushes the rest. Also from SHCA_SIDE_RESET:
+ * a QP that has never sent flushes its posts.
  */
 void shca_req_fail(struct shca_req *req);
 
-/*
- * The number of a request, from 1 on, since the ring was empty.
- * @wr:		in the ring, or from shca_req_slot()
- */
+/* The number of @wr, in the ring or from shca_req_slot(): from 1 on, since the ring was empty. */
 u32 shca_req_number(const struct shca_req *req, const struct shca_send_wr *wr);
 
 /* Slot of the next request; NULL if the ring is full. */
@@ -473,8 +452,8 @@ struct shca_send_wr *shca_req_slot(struct shca_req *req);
 /*
  * Publish the request in shca_req_slot().
  *
- * It checks opcode, length and flags against the transport. A refused request
- * completes in its turn with LOC_QP_OP_ERR (or LOC_LEN_ERR), and the QP fails.
+ * It checks opcode, length and flags against the transport. A refused request completes in its
+ * turn with LOC_QP_OP_ERR (or LOC_LEN_ERR), and the QP fails.
  */
 void shca_req_post(struct shca_req *req);
 
@@ -482,8 +461,8 @@ void shca_req_post(struct shca_req *req);
  * shca_req_next() - the next packet to transmit
  * @req:	the requester
  * @now:	the time, ns
- * @pkt:	result; kind, wr, off, paylen describe the payload. wr is NULL
- *		in an ACK probe, which belongs to no request
+ * @pkt:	result; kind, wr, off, paylen describe the payload. wr is NULL in an ACK probe,
+ *		which belongs to no request
  *
  * Return: false if there is nothing to send before an event or the deadline.
  */
@@ -493,9 +472,9 @@ bool shca_req_next(struct shca_req *req, u64 now, struct shca_pkt *pkt);
  * shca_req_gather_failed() - a packet could not be transmitted
  * @req:	the requester
  * @pkt:	from shca_req_next(); it is not transmitted
- * @status:	KEY, ACCESS, RANGE: the request ends in LOC_PROT_ERR after all
- *		before it have completed. RETRY: neither @pkt nor later packets
- *		were transmitted; all of them come again
+ * @status:	KEY, ACCESS, RANGE: the request ends in LOC_PROT_ERR after all before it have
+ *		completed. RETRY: neither @pkt nor later packets were transmitted; all of them
+ *		come again
  */
 void shca_req_gather_failed(struct shca_req *req, const struct shca_pkt *pkt,
 			    enum shca_mem_status status);
@@ -503,22 +482,21 @@ void shca_req_gather_failed(struct shca_req *req, const struct shca_pkt *pkt,
 /**
  * shca_req_link_full() - a queue below has no room for a packet
  * @req:	the requester
- * @pkt:	from shca_req_next(); neither it nor later packets were
- *		transmitted
+ * @pkt:	from shca_req_next(); neither it nor later packets were transmitted
  * @until:	time before which nothing leaves
  *
- * It is no failure and no loss. A packet handed out for the first time comes
- * again as a new one, and no retry is used. What was sent before may be in that
- * queue, so its time-out begins anew at @until.
+ * This is no failure and no loss, and uses up no retry. A packet handed out for the first time
+ * comes again as a new one. Packets sent before may be in that queue, so the time-out begins anew
+ * at @until.
  */
 void shca_req_link_full(struct shca_req *req, const struct shca_pkt *pkt, u64 until);
 
 /*
  * Stop at a packet whose memory is being fetched.
  *
- * Call it after shca_req_gather_failed() with SHCA_MEM_RETRY. That packet is
- * not handed out again before shca_req_release(), so it needs no timer. Packets
- * before it are still resent, and so are ACK probes.
+ * Call it after shca_req_gather_failed() with SHCA_MEM_RETRY. That packet is not handed out again
+ * before shca_req_release(), so it needs no timer. Packets before it are still sent again, and ACK
+ * probes are still sent.
  */
 void shca_req_pause(struct shca_req *req);
 
@@ -528,25 +506,24 @@ void shca_req_release(struct shca_req *req);
 /*
  * Hand out nothing before @until.
  *
- * Call it after shca_req_gather_failed() with SHCA_MEM_RETRY if nobody reports
- * the memory: it is a peer's, or the request for it failed.
+ * Call it after shca_req_gather_failed() with SHCA_MEM_RETRY if nobody reports the memory: it is a
+ * peer's, or the request for it failed.
  */
 void shca_req_stall(struct shca_req *req, u64 until);
 
-/* Hand out nothing before @until, by a rate. */
+/* Hand out nothing before @until, by a static rate or that of RAW_PACKET. */
 void shca_req_rate(struct shca_req *req, u64 until);
 
-/* Hand out nothing before @until, by congestion control. */
+/* Hand out nothing before @until, by pacing. */
 void shca_req_pace(struct shca_req *req, u64 until);
 
 /*
- * An answer has arrived, and shca_req_rx() gets it later; or the request has not left.
- *
- * The transport timer does not expire before @until.
+ * Do not let the transport timer expire before @until: an answer has arrived, and shca_req_rx()
+ * gets it later, or the request has not left.
  */
 void shca_req_answer_waits(struct shca_req *req, u64 until);
 
-/* How often the peer may refuse the oldest request yet; 7: for ever (IBTA 9.7.5.2.8). */
+/* RNR NAKs that the oldest request may still get; 7: no limit (IBTA 9.7.5.2.8). */
 static inline u8 shca_req_rnr_left(const struct shca_req *req)
 {
 	u8 most = req->attr.rnr_retry;
@@ -554,13 +531,13 @@ static inline u8 shca_req_rnr_left(const struct shca_req *req)
 	return most == 7 ? most : most - min_t(u8, most, req->recovery.rnr_row);
 }
 
-/* Has the peer no receive? Nothing is sent before the deadline. */
+/* Is this an RNR wait? Nothing is sent before the deadline. */
 static inline bool shca_req_rnr_waits(const struct shca_req *req)
 {
 	return req->recovery.waits == SHCA_WAIT_RNR;
 }
 
-/* Is one packet alone sent until there is progress?  It was sent early, or refused twice. */
+/* Is only one packet sent until there is progress? A tail loss probe, or one refused twice. */
 static inline bool shca_req_one_packet(const struct shca_req *req)
 {
 	return (u8)(req->recovery.early_row - 1) < SHCA_REQ_EARLY_NEVER - 1 ||
@@ -579,13 +556,12 @@ static inline bool shca_req_is_overdue(const struct shca_req *req, u64 now)
 	return shca_req_is_awaiting(req) && now >= req->recovery.deadline;
 }
 
-/* Is an answer overdue by measured round trips? */
+/* Is a tail loss probe due? */
 bool shca_req_is_early(const struct shca_req *req, u64 now);
 
 /* SQD: start no further request; or continue. */
 void shca_req_drain(struct shca_req *req, bool draining);
 
-/* Set shca_req_psn.max_run. */
 void shca_req_set_max_run(struct shca_req *req, u32 max_run);
 
 /* Process a response packet (ACK, READ response, atomic ACK, CNP). */
@@ -593,10 +569,10 @@ enum shca_verdict shca_req_rx(struct shca_req *req, const struct shca_pkt *pkt,
 			      u64 now);
 
 /*
- * May a response that is out of order (SHCA_RX_LOST_RESPONSE) be kept?
+ * May a response with the verdict SHCA_RX_LOST_RESPONSE enter the out-of-order queue?
  *
- * The caller keeps it, and feeds it when its PSN is the oldest outstanding one. It calls
- * shca_req_gap() to have the missing ones sent again.
+ * The caller feeds it when its PSN is the oldest outstanding one. The caller calls shca_req_gap()
+ * to have the missing ones sent again.
  */
 bool shca_req_may_queue(const struct shca_req *req, const struct shca_pkt *pkt);
 
@@ -607,53 +583,45 @@ bool shca_req_may_queue(const struct shca_req *req, const struct shca_pkt *pkt);
  * @cause:	of the last one
  * @now:	the time, ns
  *
- * So the peer has executed all requests before @psn. Only the missing part of a READ is
- * asked for again.
+ * The peer has executed all requests before @psn. Only the missing part of a READ is asked for
+ * again.
  */
 void shca_req_gap(struct shca_req *req, u32 psn, u32 cause, u64 now);
 
 /*
- * Can middle packets of a response be processed as one?
+ * Can a run of middle packets of a response be processed as one?
  * @pkt:	with a span
  *
- * They must be the next ones of the oldest READ. Otherwise process its parts.
+ * The run must be the next packets of the oldest READ. Otherwise process its parts.
  */
 bool shca_req_takes_run(const struct shca_req *req, const struct shca_pkt *pkt);
 
-/*
- * From SHCA_SIDE_ERR back to READY (SQE to RTS).
- *
- * UC and UD only. The ring is empty, because all requests were flushed.
- */
+/* From SHCA_SIDE_ERR back to READY (SQE to RTS); UC and UD only, with an empty ring. */
 void shca_req_resume(struct shca_req *req);
 
 /* The deadline may have passed; harmless if not. */
 void shca_req_timer(struct shca_req *req, u64 now);
 
-/* Time for shca_req_timer() or _next(); 0 for none. */
+/* When to call shca_req_timer() or shca_req_next(); 0: never. */
 u64 shca_req_deadline(const struct shca_req *req);
 
 /*
  * Return the next completion of the send queue, in order.
  *
- * It also returns the end of the adapter's own requests (shca_wc.own). UC, UD:
- * all packets handed out since the last call were transmitted, or
- * shca_req_gather_failed() was called. Unsignalled successes are retired
- * silently. @head has advanced past all retired requests, whatever is returned.
+ * It also returns the end of the adapter's own requests (shca_wc.own). UC, UD: all packets handed
+ * out since the last call were transmitted, or shca_req_gather_failed() was called. Unsignalled
+ * successes are retired silently. @head has advanced past all retired requests, whatever is
+ * returned.
  */
 bool shca_req_pop(struct shca_req *req, struct shca_wc *wc);
 
 /* Is an ACK probe due? */
 bool shca_req_must_probe(const struct shca_req *req);
 
-/* There was no room for the READ that is next: is there still none? */
+/* Does the READ that is next still wait for room? */
 bool shca_req_read_waits(const struct shca_req *req);
 
-/*
- * Can shca_req_next() have a packet?
- *
- * It is asked for each packet of a response, and most of them make no room for a READ.
- */
+/* Can shca_req_next() have a packet? Called for each response, of which few make room. */
 static inline bool shca_req_may_send(const struct shca_req *req)
 {
 	if (req->ring.nxt != req->ring.prod &&

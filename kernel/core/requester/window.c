@@ -2,13 +2,13 @@
 /* A congestion window by marks and by delay (window.h). */
 #include "window.h"
 
-/* The least round trip is forgotten after twice that: paths change. */
+/* The least round trip is forgotten after twice this time, because paths change. */
 #define BASE_NS		5000000000ull
 /* Weight of a round with a CNP, or without, in alpha: 1/16 (RFC 8257). */
 #define ALPHA_SHIFT	4
-/* Growth without a queue. */
+/* Growth without a queue: one packet a round. */
 #define GROWTH		256u
-/* Round trips of a span. */
+/* Round trips that @span_ns is the least of. */
 #define SPAN		4
 
 void shca_window_start(struct shca_window *win, u32 most)
@@ -16,7 +16,7 @@ void shca_window_start(struct shca_window *win, u32 most)
 	memset(win, 0, sizeof(*win));
 	win->most = most;
 	win->cwnd = most << SHCA_WIN_SHIFT;
-	/* The first CNP finds a window that nobody has sized. */
+	/* The first CNP finds a window that nothing has adapted to the path. */
 	win->alpha = SHCA_WIN_ALPHA;
 }
 
@@ -32,13 +32,12 @@ static void win_set(struct shca_window *win, u64 cwnd)
 	win->cwnd = min_t(u64, cwnd, (u64)win->most << SHCA_WIN_SHIFT);
 }
 
-/* Packets of a round: those that may be outstanding. */
 static u32 win_round(const struct shca_window *win)
 {
 	return max_t(u32, win->cwnd >> SHCA_WIN_SHIFT, 1);
 }
 
-/* Less the @num / @den of it, once for the packets that are outstanding. */
+/* Reduce the window by @num / @den of it, once for the packets that are outstanding. */
 static void win_cut(struct shca_window *win, u64 num, u64 den)
 {
 	if (win->cut_left)
@@ -61,7 +60,7 @@ static void win_alpha(struct shca_window *win, u32 nr)
 	win->marked = false;
 }
 
-/* How much longer than the path the round trips are now: by a queue. */
+/* Time by which a queue makes round trips longer than the path; 0: no queue. */
 static u64 win_queue(const struct shca_window *win)
 {
 	u64 least = min_t(u64, win->before_ns, win->span_ns);
@@ -71,8 +70,8 @@ static u64 win_queue(const struct shca_window *win)
 }
 
 /*
- * A part of GROWTH: less behind a queue, by the square, since rounds are longer there,
- * too.  The floor makes senders equal that found a queue of different length.
+ * A part of GROWTH: less behind a queue, by the square, because rounds are longer there, too. With
+ * the floor, senders that started at queues of different length become equal.
  */
 static u32 win_growth(const struct shca_window *win)
 {
@@ -89,7 +88,7 @@ void shca_window_ack(struct shca_window *win, u32 nr)
 	u64 one = 1u << SHCA_WIN_SHIFT, more = nr * one;
 
 	win_alpha(win, nr);
-	/* What was sent before a cut says nothing about the window since. */
+	/* Packets sent before a cut show nothing about the window since. */
 	if (win->cut_left) {
 		win->cut_left -= min_t(u32, win->cut_left, nr);
 		return;
@@ -135,7 +134,7 @@ void shca_window_rtt(struct shca_window *win, u64 rtt_ns, u64 target_ns,
 		win_cut(win, min_t(u64, rtt_ns - most, rtt_ns / 2), rtt_ns);
 }
 
-/* What stands in the queue, of SHCA_WIN_ALPHA of the window; a half at most. */
+/* Share of the window that stands in the queue, of SHCA_WIN_ALPHA; a half at most. */
 static u32 win_queued(const struct shca_window *win)
 {
 	u64 queue = win_queue(win);
