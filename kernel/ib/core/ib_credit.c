@@ -2,22 +2,20 @@
 /*
  * Credits. There are two bounds.
  *
- * Each lane has a buffer at the receiver. Its counters are those of the IBTA, with 32 bits
- * instead of 12. FCTBS is what a sender has sent, ABR what the receiver has got, FCCL
- * up to where it takes more. A lane whose buffer is full stops itself only.
+ * Each lane has a buffer at the receiver. Its counters are those of the IBTA, with 32 bits instead
+ * of 12. FCTBS is what a sender has sent, ABR what the receiver has got, FCCL up to where it takes
+ * more. A lane whose buffer is full stops only itself.
  *
- * What is between the ends lies in queues of network adapters and CPUs. These know no
- * lanes, and drop what is too much for them. So a window bounds it over all lanes: what
- * was sent on any, and has not arrived.
+ * Between the ends there are queues of network adapters and CPUs. These know no lanes, and drop
+ * the excess. A window therefore bounds what was sent on all lanes and has not arrived.
  *
- * A sender believes the highest FCCL and ABR that it has heard. So a frame that is old gives
- * less than a later one, and takes nothing away, wherever it was overtaken.
+ * A sender uses the highest FCCL and ABR that it has received. An old frame has lower values than a
+ * later one, so it takes nothing away, wherever it was overtaken.
  *
- * Packets may be lost. To find out, time is divided into periods. Each packet bears the
- * number of its period, and each frame says how much was sent before the period began.
- * Once no packet of earlier periods is on its way, ABR is that number and what has come
- * since. This also ends errors of any other kind: of packets that come twice or too
- * late, and of frames that lie.
+ * Packets may be lost. To find out, senders divide time into periods. Each packet has the number of
+ * its period, and each frame of credits says how much was sent before the period began. Once no
+ * packet of earlier periods can arrive, ABR is that number and what has come since. This also ends
+ * errors of any other kind: of packets that are duplicate or late, and of wrong frames.
  */
 #include "../../core/be.h"
 #include "ib_credit.h"
@@ -173,7 +171,7 @@ bool shca_ib_credits_keep(struct shca_ib_credits *credits, u8 lane, u32 blocks)
 {
 	struct shca_ib_lane_credit *l = &credits->lane[lane];
 
-	/* Twice what was granted: what was told before it was kept may still come. */
+	/* Twice the grant: packets with credit from before these were kept may still come. */
 	if (credits->on && l->held + blocks > 2 * SHCA_IB_GRANT)
 		return false;
 	l->held += blocks;
@@ -217,7 +215,7 @@ void shca_ib_credits_tell(struct shca_ib_credits *credits,
 	}
 }
 
-/* What was sent before has arrived, or is lost. */
+/* Count all that was sent before this frame as arrived. */
 static void begin_anew(struct shca_ib_credits *credits,
 		       const struct shca_ib_credit_frame *frame)
 {
@@ -244,7 +242,7 @@ static void hear_period(struct shca_ib_credits *credits,
 		begin_anew(credits, frame);
 		return;
 	}
-	/* (one that was overtaken, or nothing new) */
+	/* The frame was overtaken or has no new period, or an earlier one is not reconciled yet. */
 	if (ahead <= 0 || shca_ib_credits_turning(credits))
 		return;
 	credits->newest = frame->period;
@@ -270,7 +268,7 @@ void shca_ib_credits_reconcile(struct shca_ib_credits *credits)
 	}
 }
 
-/* By how much a counter moves on from @at: not back, and no further than to @most. */
+/* By how much a counter moves on from @at: not back, and up to @most. */
 static u32 moves(u32 heard, u32 at, u32 most, bool *ok)
 {
 	u32 by = max_t(s32, after(heard, at), 0);
@@ -282,7 +280,7 @@ static u32 moves(u32 heard, u32 at, u32 most, bool *ok)
 	return room;
 }
 
-/* Nobody grants more than a whole buffer, and no more arrives than was sent. */
+/* No peer grants more than a whole buffer, and no more arrives than was sent. */
 static bool hear_lane(struct shca_ib_lane_credit *l,
 		      const struct shca_ib_lane_counts *counts)
 {
@@ -301,7 +299,7 @@ bool shca_ib_credits_hear(struct shca_ib_credits *credits,
 
 	hear_period(credits, frame);
 	credits->heard = true;
-	/* What it grants, it does not know yet. */
+	/* The peer does not know yet what it can grant. */
 	if (frame->init)
 		return true;
 	credits->window = min_t(u32, frame->window, SHCA_IB_WINDOW);

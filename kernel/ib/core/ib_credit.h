@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Credits of an InfiniBand link (IBTA 7.9): a receiver says how much each of its lanes
- * takes, and a sender sends no more. docs/infiniband.md has the frame. Without time,
- * queues and locks.
+ * Credits of an InfiniBand link (IBTA 7.9): a receiver grants credits for each of its lanes, and a
+ * sender sends no more. docs/infiniband.md has the frame. Without time, queues and locks.
  */
 #ifndef SHCA_CORE_IB_CREDIT_H
 #define SHCA_CORE_IB_CREDIT_H
@@ -11,20 +10,17 @@
 #include "ib_wire.h"
 
 /*
- * Blocks that a packet counts as: no legal one is longer. Queues between the ends count
- * frames, so a short packet takes as much room there as the longest.
+ * Blocks that a packet counts as: no legal one is longer. Queues between the ends count frames, so
+ * a short packet takes as much room there as the longest.
  */
 #define SHCA_IB_CHARGE		68
-/* So much may be on its way over all lanes: 240 packets. */
+/* Blocks that may be in flight over all lanes: 240 packets. */
 #define SHCA_IB_WINDOW		16384
-/* A lane's buffer. One lane does not fill the window, but two do: weights decide then. */
+/* Blocks of a lane's buffer. One lane does not fill the window, but two do: weights decide then. */
 #define SHCA_IB_GRANT		12288
-/* So much that has arrived, or is free again, is worth a frame. Two in a row may be lost. */
+/* A frame leaves when this many blocks have arrived or become free. Two may be lost in a row. */
 #define SHCA_IB_NEWS		(SHCA_IB_GRANT / 3)
-/*
- * Periods that a receiver tells apart; a power of 2.  One half is of the present and of what comes,
- * the other of the past: a packet of those comes late.
- */
+/* Periods that a receiver distinguishes, a power of 2; packets of the past half are late. */
 #define SHCA_IB_PERIODS		16
 
 /* Body of a frame: head, counters of each lane, CRC. */
@@ -48,13 +44,13 @@ struct shca_ib_lane_counts {
 };
 
 /**
- * struct shca_ib_credit_frame - what a frame of credits says
+ * struct shca_ib_credit_frame - contents of a frame of credits
  * @session:	of the sender; in the shim
- * @init:	the sender has not heard one since the link came up: it grants nothing
- * @ask:	the sender has packets that wait
+ * @init:	the sender has received none since the link came up, and grants nothing
+ * @ask:	packets wait at the sender
  * @period:	that of the packets that the sender sends now
- * @window:	blocks that may be on their way to the sender, over all lanes
- * @lane:	of each lane
+ * @window:	blocks that may be in flight to the sender, over all lanes
+ * @lane:	counters of each lane
  */
 struct shca_ib_credit_frame {
 	u32 session;
@@ -70,7 +66,7 @@ struct shca_ib_credit_frame {
  * @frame:	result
  * @tables:	of the CRC
  * @shim:	decoded before
- * @body:	@shim->len bytes, of which SHCA_IB_CREDIT_BYTES are looked at
+ * @body:	@shim->len bytes, of which SHCA_IB_CREDIT_BYTES are read
  *
  * Return: SHCA_IB_OK; SHCA_IB_SHORT; SHCA_IB_LENGTH: wrong lanes, or a wrong CRC.
  */
@@ -88,7 +84,7 @@ u32 shca_ib_credit_build(const struct shca_ib_credit_frame *frame,
 /*
  * Both directions of a lane.
  * @fctbs: @began:	as in struct shca_ib_lane_counts
- * @fccl: @landed:	the peer's FCCL and ABR, the highest that were heard
+ * @fccl: @landed:	the highest FCCL and ABR that the peer has sent
  * @abr:	as in struct shca_ib_lane_counts
  * @next:	ABR when the peer's period @newest began, while it is not the oldest one
  * @got:	blocks that have arrived, by their period, from @oldest on
@@ -110,8 +106,8 @@ struct shca_ib_lane_credit {
  * @on:		both ends use credits
  * @heard:	a frame has come since the link came up
  * @period:	own
- * @oldest: @newest:	of the peer: those of which packets may still come, and the last one
- *		that was heard of
+ * @oldest: @newest:	periods of the peer: the first of which packets may still come, and the last
+ *		one that a frame has announced
  * @window:	of the peer
  * @fresh:	blocks that have arrived, or have become free, since a frame left
  */
@@ -139,22 +135,19 @@ static inline bool shca_ib_credits_turning(const struct shca_ib_credits *credits
 }
 
 /*
- * The link has come up, or has gone down (not @on).
- *
- * What was sent, and what lies in buffers, stays: the peer may not have noticed.
- * @credits is all zero before the first time.
+ * The link has come up (@on) or gone down. What was sent, and what is in buffers, stays, because
+ * the peer may not have noticed. @credits is all zero before the first call.
  */
 void shca_ib_credits_reset(struct shca_ib_credits *credits, bool on);
 
-/* Blocks that the peer's buffer of a lane takes. */
+/* Blocks that the peer's buffer of a lane has room for. */
 u32 shca_ib_credits_of_lane(const struct shca_ib_credits *credits, u8 lane);
 
 /* Blocks that may leave on a lane now: the window has room, too. */
 u32 shca_ib_credits_room(const struct shca_ib_credits *credits, u8 lane);
 
-/* Blocks leave. */
+/* @blocks leave. If they have not left after all, _back() undoes this in the same period. */
 void shca_ib_credits_take(struct shca_ib_credits *credits, u8 lane, u32 blocks);
-/* Blocks that were taken have not left, and the period is still the same. */
 void shca_ib_credits_back(struct shca_ib_credits *credits, u8 lane, u32 blocks);
 
 /* Begin a period. */
@@ -163,41 +156,35 @@ void shca_ib_credits_turn(struct shca_ib_credits *credits);
 /*
  * Packets of a period have arrived on a lane.
  *
- * Return: false: they come late. They do not count, because they were taken for lost.
+ * Return: false: they are late, and do not count, because they were taken for lost.
  */
 bool shca_ib_credits_arrived(struct shca_ib_credits *credits, u8 period,
 			     u8 lane, u32 blocks);
 
-/*
- * A packet that has arrived stays in the lane's buffer.
- *
- * Return: false: there is no room for it.
- */
+/* Put a packet that has arrived into the lane's buffer. Return: false: there is no room for it. */
 bool shca_ib_credits_keep(struct shca_ib_credits *credits, u8 lane, u32 blocks);
 
-/* Such a packet leaves the buffer. */
+/* A packet leaves the buffer. */
 void shca_ib_credits_free(struct shca_ib_credits *credits, u8 lane, u32 blocks);
 
-/* Is the peer to be told how much lanes take now? */
+/* Must a frame of credits be sent? */
 bool shca_ib_credits_pending(const struct shca_ib_credits *credits);
 
-/* What a frame says now, but for its session; it leaves. */
+/* Fill in a frame that leaves, but for its session. */
 void shca_ib_credits_tell(struct shca_ib_credits *credits,
 			  struct shca_ib_credit_frame *frame);
 
 /*
  * A frame of the peer has come.
  *
- * Return: false: it says more than can be. What can be counts.
+ * Return: false: a value is impossible; the possible part of it counts.
  */
 bool shca_ib_credits_hear(struct shca_ib_credits *credits,
 			  const struct shca_ib_credit_frame *frame);
 
 /*
- * No packet of a period before the newest will come.
- *
- * What has not arrived of these periods is lost. A packet that comes nevertheless is late. One
- * that comes twice counts until the next time only.
+ * No packet of a period before the newest will come: what is missing of these periods is lost. A
+ * packet that comes nevertheless is late. A duplicate counts only until the next call.
  */
 void shca_ib_credits_reconcile(struct shca_ib_credits *credits);
 

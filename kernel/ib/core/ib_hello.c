@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The hello protocol. A port that hears another one takes it for its peer, and says
- * so in its own hellos (Training). The link is up once each of the two says so of
- * the other (LinkUp).
+ * The hello protocol. A port that receives a hello takes the sender for its peer, and names the
+ * peer in its own hellos (Training). The link is up once two ports name each other (LinkUp).
  *
- * Where more than two ports share a netdev's segment, exactly the two that name each
- * other come up. A port that its candidate does not name changes to one that
- * does. So no circle of ports blocks itself.
+ * Where more than two ports share a netdev's segment, exactly the two that name each other come
+ * up. A port that its candidate does not name changes to one that does, so no circle of ports
+ * blocks itself.
  */
 #include "../../core/be.h"
 #include "ib_hello.h"
@@ -58,13 +57,13 @@ static bool port_is_off(const struct shca_ib_port *port)
 	return port->phys == SHCA_IB_PHYS_DISABLED || !port->carrier;
 }
 
-/* By its peer, which it has. */
+/* Does the peer name this port? */
 static bool port_is_named(const struct shca_ib_port *port)
 {
 	return port->peer.heard == port->session;
 }
 
-/* Edges of the state are events. */
+/* Set the physical state. To enter or leave LinkUp is an event. */
 static u32 port_set(struct shca_ib_port *port, u8 phys)
 {
 	u8 was = port->phys;
@@ -81,10 +80,7 @@ static u32 port_set(struct shca_ib_port *port, u8 phys)
 	return SHCA_IB_EV_DOWN;
 }
 
-/*
- * Forget the peer, if there is one. The other end learns at once what has changed here,
- * but for a minimal distance.
- */
+/* Forget the peer, if there is one, and send a hello as soon as one is permitted. */
 static u32 port_restart(struct shca_ib_port *port, u8 phys, u64 now)
 {
 	port->due = max_t(u64, now, port->earliest);
@@ -124,7 +120,7 @@ u32 shca_ib_port_ask(struct shca_ib_port *port, bool disable, u64 now)
 		port->request = SHCA_IB_REQUEST_NONE;
 		return shca_ib_port_disable(port, disable, now);
 	}
-	/* Another request does not put it off. */
+	/* Another request does not delay it. */
 	if (!port->request)
 		port->asked_at = now;
 	port->request = disable ? SHCA_IB_REQUEST_DISABLE : SHCA_IB_REQUEST_RESET;
@@ -147,13 +143,13 @@ static bool port_is_from_peer(const struct shca_ib_port *port,
 	       !memcmp(port->peer_mac, mac, SHCA_IB_MAC_BYTES);
 }
 
-/* Is a hello the peer's, or reason enough to take its sender for the peer? */
+/* Does a hello come from the peer, or does its sender become the peer? */
 static bool port_prefers(const struct shca_ib_port *port,
 			 const struct shca_ib_hello *hello, const u8 *mac)
 {
 	if (!shca_ib_port_has_peer(port))
 		return true;
-	/* In another session, it has started again: the earlier one never comes back. */
+	/* With another session the peer has started again: the earlier one never comes back. */
 	if (!memcmp(port->peer_mac, mac, SHCA_IB_MAC_BYTES))
 		return true;
 	return !port_is_named(port) && hello->heard == port->session;
@@ -165,7 +161,7 @@ u32 shca_ib_port_rx(struct shca_ib_port *port, const struct shca_ib_hello *hello
 	u32 events = 0;
 	bool known;
 
-	/* A frame of this port that comes back is no peer. */
+	/* A hello of this port that comes back is ignored. */
 	if (port_is_off(port) || hello->session == port->session ||
 	    hello->guid == port->guid)
 		return 0;

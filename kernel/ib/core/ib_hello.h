@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The hello protocol: how an InfiniBand port on an Ethernet netdev finds the port at
- * the other end, and notices that it has gone (docs/infiniband.md). It takes the
- * part of link training (IBTA 5.10). A state machine without time, memory and
- * locks: the caller has those.
+ * The hello protocol: how an InfiniBand port on an Ethernet netdev finds the port at the other end,
+ * and notices that it is gone (docs/infiniband.md). It replaces link training (IBTA 5.10). A state
+ * machine without time, memory and locks.
  */
 #ifndef SHCA_CORE_IB_HELLO_H
 #define SHCA_CORE_IB_HELLO_H
@@ -11,13 +10,13 @@
 #include "ib_wire.h"
 
 #define SHCA_IB_HELLO_BYTES	16
-/* From hello to hello, if nothing changes. */
+/* Interval of hellos, if nothing changes. */
 #define SHCA_IB_HELLO_NS	100000000ull
-/* Without a hello for so long, the peer has gone. */
+/* After this time without a hello the peer is gone. */
 #define SHCA_IB_HELLO_LOST_NS	(10 * SHCA_IB_HELLO_NS)
-/* Least distance of two hellos, whatever is received. */
+/* Least time between two hellos, whatever is received. */
 #define SHCA_IB_HELLO_GAP_NS	10000000ull
-/* A link that management takes down carries the answer for so long. */
+/* A link that management takes down stays up for this time, so that the answer can leave. */
 #define SHCA_IB_ANSWER_NS	50000000ull
 
 /* PortPhysicalState of PortInfo (IBTA 14.2.5.6). */
@@ -29,14 +28,14 @@ enum shca_ib_phys {
 };
 
 /**
- * struct shca_ib_hello - what a hello says
+ * struct shca_ib_hello - contents of a hello
  * @session:	of the sender; in the shim
  * @guid:	port GUID of the sender
  * @heard:	session of the port that the sender takes for its peer; 0: none
  * @mtu:	largest path MTU of the sender in bytes
  * @lanes:	code of the data lanes that the sender has; 0: one
  * @credits:	the sender takes frames of credits, and sends them (ib_credit.h)
- * @bye:	the sender goes away; its other fields but @session are not looked at
+ * @bye:	the sender goes away; of the other fields only @session counts
  */
 struct shca_ib_hello {
 	u32 session;
@@ -68,11 +67,11 @@ u32 shca_ib_hello_build(const struct shca_ib_hello *hello, u8 *frame);
 
 #define SHCA_IB_MAC_BYTES	6
 
-/* What the caller has to tell: bits that these functions return. */
+/* Events for the caller: bits that these functions return. */
 #define SHCA_IB_EV_UP		(1u << 0)	/* physical state became LinkUp */
 #define SHCA_IB_EV_DOWN		(1u << 1)	/* it was LinkUp */
 
-/* What management wants of a link that is up, once its answer has left. */
+/* What management has asked of a link that is up, to be done once the answer has left. */
 enum shca_ib_request {
 	SHCA_IB_REQUEST_NONE,
 	SHCA_IB_REQUEST_RESET,
@@ -89,15 +88,14 @@ enum shca_ib_request {
  * @phys:	enum shca_ib_phys
  * @carrier:	the netdev is up and has a carrier
  * @request:	what management has asked for and waits for
- * @peer_mac:	source address of the peer; valid, as @peer and @heard_at are, if there
- *		is one (shca_ib_port_has_peer())
+ * @peer_mac:	source address of the peer; valid, as @peer and @heard_at are, if there is one
+ *		(shca_ib_port_has_peer())
  * @peer:	last hello of the peer
  * @asked_at:	when management asked; valid with a @request
  * @heard_at:	time of the peer's last hello
  * @earliest:	no hello leaves before: SHCA_IB_HELLO_GAP_NS after the last one
- * @due:	when the next one is to leave
+ * @due:	when the next one leaves
  * @downed:	times that the link went down (LinkDownedCounter); saturates
- * @strangers:	hellos of others than the peer
  */
 struct shca_ib_port {
 	u64 guid;
@@ -115,10 +113,10 @@ struct shca_ib_port {
 	u64 earliest;
 	u64 due;
 	u32 downed;
+	/* private: hellos of other ports than the peer */
 	u32 strangers;
 };
 
-/* Has it heard a port that it takes for its peer? */
 static inline bool shca_ib_port_has_peer(const struct shca_ib_port *port)
 {
 	return port->phys >= SHCA_IB_PHYS_TRAINING;
@@ -135,12 +133,10 @@ u32 shca_ib_port_carrier(struct shca_ib_port *port, bool carrier, u64 now);
 u32 shca_ib_port_disable(struct shca_ib_port *port, bool disabled, u64 now);
 
 /*
- * Reset the link, or disable the port, once the answer has left.
- *
- * shca_ib_port_tick() does it. Until then the port is as it was. No answer leaves by a link that
- * is not up, so nothing waits there. What trains already goes on, and a disabled port is enabled
- * at once. (OpenSM sends PortState Down to a port that it finds alone. If the port obeyed later,
- * that would take down the link that has come up meanwhile.)
+ * Reset the link, or disable the port, once the answer has left: shca_ib_port_tick() does it. Until
+ * then the port is as it was. No answer leaves by a link that is not up, so nothing waits there:
+ * training goes on, and a disabled port is enabled at once. (OpenSM sends PortState Down to a port
+ * without a peer. If the port obeyed later, a link that has come up meanwhile would go down.)
  *
  * Return: SHCA_IB_EV_*
  */
@@ -158,7 +154,7 @@ u32 shca_ib_port_rx(struct shca_ib_port *port, const struct shca_ib_hello *hello
 /* The deadline may have passed. Followed by shca_ib_port_tx(). Return: SHCA_IB_EV_*. */
 u32 shca_ib_port_tick(struct shca_ib_port *port, u64 now);
 
-/* Is a hello to be sent now? Fills in @hello if so. */
+/* Must a hello be sent now? Fills in @hello if so. */
 bool shca_ib_port_tx(struct shca_ib_port *port, struct shca_ib_hello *hello,
 		     u64 now);
 

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Lanes and turns. A table is a ring of entries: a lane and its weight. The entry that
- * has its turn sends until its weight is used up, or its lane has nothing to send. The
- * last packet may take more than is left, so that a weight smaller than a packet is
- * worth a packet (IBTA 7.6.9.2).
+ * Lanes and turns. A table is a ring of entries: a lane and its weight. The entry that has its turn
+ * sends until its weight is used up, or its lane has nothing to send. The last packet may take more
+ * than is left, so a weight smaller than a packet is worth a packet (IBTA 7.6.9.2).
  *
- * What leaves at once may be a batch of packets. If it takes more turns than one, the
- * entry misses later ones for it. So batches share a link as their packets would.
+ * A batch of packets leaves as a whole. If it takes more than one turn, the entry misses later
+ * turns for it, so batches share a link as their packets would.
  */
 #include "ib_lanes.h"
 
-/* The weight of each lane before a manager sets another: some packets. */
+/* The weight of each lane until a subnet manager sets another: some packets. */
 #define WEIGHT		128
 #define HIGH_UNIT	4096
 #define HIGH_ALL	255
@@ -92,7 +91,7 @@ static void table_advance(struct shca_ib_arb *arb,
 	*debt -= min_t(s32, *debt, turn);
 }
 
-/* Return: the lane of the entry that has its turn, which moves on to it. */
+/* Move the turn on to the next entry that can send. Return: its lane. */
 static u8 table_next(struct shca_ib_arb *arb, const struct shca_ib_lanes *lanes,
 		     enum shca_ib_arb_table table,
 		     const u32 blocks[SHCA_IB_LANES],
@@ -106,7 +105,7 @@ static u8 table_next(struct shca_ib_arb *arb, const struct shca_ib_lanes *lanes,
 		any = any || has_turn(&lanes->arb[table][i], blocks);
 	if (!any)
 		return SHCA_IB_NO_LANE;
-	/* Each round pays a packet of a batch at least, so this ends. */
+	/* Each round pays for a packet of a batch at least, so this ends. */
 	for (;;) {
 		entry = &lanes->arb[table][arb->at[table]];
 		if (arb->left[table] > 0 && has_turn(entry, blocks))
@@ -145,13 +144,13 @@ u8 shca_ib_arb_next(struct shca_ib_arb *arb, const struct shca_ib_lanes *lanes,
 	u8 high = table_next(arb, lanes, SHCA_IB_ARB_HIGH, blocks, packet);
 	u8 low = table_next(arb, lanes, SHCA_IB_ARB_LOW, blocks, packet);
 
-	/* A limit of 0 is one packet: it is used up by the one before. */
+	/* With a limit of 0, one packet uses it up. */
 	if (high != SHCA_IB_NO_LANE &&
 	    (low == SHCA_IB_NO_LANE || lanes->high_limit == HIGH_ALL ||
 	     arb->high_left >= 0)) {
 		table_take(arb, SHCA_IB_ARB_HIGH, blocks[high], packet[high]);
 		arb->high_left -= blocks[high] * SHCA_IB_BLOCK;
-		/* Nobody waits for the end of it. */
+		/* No low lane waits. */
 		if (low == SHCA_IB_NO_LANE)
 			arb->high_left = high_limit(lanes);
 		return high;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Virtual lanes of an InfiniBand port: which lane a service level takes (IBTA 7.6.6),
- * and which lane has its turn (IBTA 7.6.9). Without packets, queues and locks.
+ * Virtual lanes of an InfiniBand port: which lane a service level takes (IBTA 7.6.6), and which
+ * lane has its turn (IBTA 7.6.9). Without packets, queues and locks.
  */
 #ifndef SHCA_CORE_IB_LANES_H
 #define SHCA_CORE_IB_LANES_H
@@ -11,7 +11,7 @@
 /* Data lanes at most, beside that of management. */
 #define SHCA_IB_LANES		8
 #define SHCA_IB_SLS		16
-/* A packet that is to take no lane. */
+/* In place of a lane: there is none. */
 #define SHCA_IB_NO_LANE		0xff
 /* Entries of a table: one block of VLArbitrationTable (IBTA 14.2.5.9). */
 #define SHCA_IB_ARB_ENTRIES	32
@@ -33,10 +33,9 @@ enum shca_ib_arb_table {
 /**
  * struct shca_ib_lanes - what a subnet manager sets
  * @code:	OperationalVLs of PortInfo: 1, 2, 3, 4 for 1, 2, 4, 8 data lanes
- * @high_limit:	4 KiB that the high table may send while the low one waits; 0: one
- *		packet; 255: all
+ * @high_limit:	4 KiB that the high table may send while the low one waits; 0: one packet; 255: all
  * @is_mapped:	@sl2vl was set
- * @sl2vl:	lane of a service level; without @is_mapped, the lanes take turns
+ * @sl2vl:	lane of a service level; without @is_mapped it is the SL modulo the number of lanes
  * @arb:	entries of each table
  */
 struct shca_ib_lanes {
@@ -56,14 +55,14 @@ static inline u32 shca_ib_lanes_nr(u8 code)
 /* @code lanes, each with the same weight. */
 void shca_ib_lanes_init(struct shca_ib_lanes *lanes, u8 code);
 
-/* Lane of a service level; SHCA_IB_NO_LANE: none that is operational. */
+/* Lane of a service level; SHCA_IB_NO_LANE: it is not operational. */
 u8 shca_ib_lane_of(const struct shca_ib_lanes *lanes, u8 sl);
 
 /* ---- turns ------------------------------------------------------------------ */
 
 /*
- * Whose turn it is.
- * @at: @left:	of each table: the entry that sends, and the blocks that it may still
+ * The state of arbitration.
+ * @at: @left:	of each table: the entry that sends, and the blocks that it may still send
  * @debt:	blocks that an entry has sent in advance, as one batch
  * @high_left:	bytes that the high table may send before the low one
  */
@@ -74,19 +73,17 @@ struct shca_ib_arb {
 	s32 high_left;
 };
 
-/* Begin with the first entries. */
 void shca_ib_arb_init(struct shca_ib_arb *arb,
 		      const struct shca_ib_lanes *lanes);
 
 /**
  * shca_ib_arb_next() - the lane that sends next
- * @arb:	whose turn it is
+ * @arb:	state of arbitration
  * @lanes:	with the tables
- * @blocks:	of each lane: length of its first packet or batch, if that may leave now;
- *		else 0
- * @packet:	length of the first packet of that; valid where @blocks is
+ * @blocks:	of each lane: length of its first packet or batch, if that may leave now; else 0
+ * @packet:	of each lane with @blocks: length of the first packet
  *
- * What leaves is accounted for. A lane without an entry leaves what others do not take.
+ * The lane is charged for its blocks. A lane without an entry sends what others leave.
  *
  * Return: the lane; SHCA_IB_NO_LANE if none has a packet.
  */

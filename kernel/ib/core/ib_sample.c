@@ -19,12 +19,12 @@
 #define RESULT_WIDTH_EXT	4
 #define RESULT_COUNTERS_EXT	8
 
-/* So many symbol times of 4 ns, and one, are a microsecond. */
+/* A tick is this many symbol times of 4 ns, and one more: a microsecond. */
 #define TICK			249
-/* Counters of 32 bits; of 64 in the extended result, in its two upper bits. */
+/* Codes of the width of counters: 32 bits; 64 in the upper two bits of the extended result. */
 #define WIDTH_32		4
 #define WIDTH_64		0x80000000u
-/* Three bits for each counter, the first in the upper ones: it counts what is mandatory. */
+/* Three bits for each counter, the first one uppermost: each counts the mandatory quantities. */
 #define MASK_MANDATORY		0x09248000u
 
 bool shca_ib_sample_set(struct shca_ib_sample *sample, const u8 *in)

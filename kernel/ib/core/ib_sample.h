@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * Sampling of a port's counters (IBTA 16.1.3.2 to 16.1.3.4): what some of them count in an
- * interval. Without the clock, and without locks.
+ * interval. Without clock and locks.
  */
 #ifndef SHCA_CORE_IB_SAMPLE_H
 #define SHCA_CORE_IB_SAMPLE_H
 
 #include "../../core/os.h"
 
-/* Counters that a sample may have; the others of the attributes are not there. */
+/* Counters of a sample; the attributes have room for more. */
 #define SHCA_IB_SAMPLES		5
 
 /* SampleStatus. */
@@ -18,7 +18,7 @@ enum shca_ib_sampling {
 	SHCA_IB_SAMPLE_RUNNING,	/* SampleInterval passes */
 };
 
-/* CounterSelect: what is counted; others are 0. */
+/* CounterSelect: what is counted; others count nothing. */
 enum shca_ib_sampled {
 	SHCA_IB_SAMPLE_NOTHING,
 	SHCA_IB_SAMPLE_XMIT_DATA,
@@ -31,8 +31,8 @@ enum shca_ib_sampled {
 /**
  * struct shca_ib_sample - one sample
  * @status:	enum shca_ib_sampling
- * @tag:	by which the manager knows it
- * @start:	microseconds, which are the ticks here, until it runs
+ * @tag:	chosen by the manager
+ * @start:	microseconds (ticks) until it runs
  * @interval:	microseconds that it runs
  * @select:	CounterSelect
  * @value:	while it runs, the counters at its beginning; after that, the result
@@ -47,17 +47,16 @@ struct shca_ib_sample {
 };
 
 /*
- * Set(PortSamplesControl).
+ * Set(PortSamplesControl). While a sample is under way, it changes nothing.
  * @in:		the attribute
  *
- * Return: whether a sample begins: the caller calls shca_ib_sample_step() @start
- * microseconds later. While one is under way, a Set changes nothing.
+ * Return: whether a sample begins: call shca_ib_sample_step() @start microseconds later.
  */
 bool shca_ib_sample_set(struct shca_ib_sample *sample, const u8 *in);
 
 /*
- * The time has come.
- * @now:	the counters selected, as they are now
+ * @start or @interval is over.
+ * @now:	the present values of the selected counters
  *
  * Return: whether the caller calls it again, @interval microseconds later.
  */

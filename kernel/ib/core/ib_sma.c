@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The subnet management agent. An attribute is 64 bytes of a MAD; each has a function
- * that writes it, and maybe one that sets what it may.
+ * The subnet management agent. An attribute is 64 bytes of a MAD. A function writes it, and for
+ * some another function sets it.
  */
 #include "../../core/be.h"
 #include "ib_hello.h"
@@ -12,7 +12,7 @@
 #define STATUS_METHOD		0x0008
 #define STATUS_ATTR		0x000c
 #define STATUS_FIELD		0x001c
-/* A directed SMP on its way back. */
+/* Direction of a directed-route SMP: it returns. */
 #define STATUS_RETURNS		0x8000
 
 #define ATTR_NODE_DESC		0x0010
@@ -34,7 +34,7 @@
 #define NODE_CA			1
 #define PREFIX			0xfe80000000000000ull
 #define PKEY_DEFAULT		0xffff
-#define PHYS_LIMIT		8	/* OpenSM's, too */
+#define PHYS_LIMIT		8	/* OpenSM's default, too */
 #define SECOND			1000000000ull
 
 void shca_ib_sma_init(struct shca_ib_sma *sma, u64 guid, u8 mtu_cap)
@@ -74,7 +74,7 @@ u32 shca_ib_sma_link(struct shca_ib_sma *sma, u8 phys, bool up)
 	sma->phys = phys;
 	if (!up)
 		return sma_set_state(sma, SHCA_IB_STATE_DOWN);
-	/* What a subnet manager computes, it finds (OpenSM resets the link else). */
+	/* The value that a subnet manager computes; with another one OpenSM resets the link. */
 	sma->neighbor_mtu = sma->mtu_cap;
 	sma->lanes.code = min_t(u8, sma->lanes_set, max_t(u8, sma->peer_lanes, 1));
 	return sma_set_state(sma, SHCA_IB_STATE_INIT);
@@ -98,7 +98,7 @@ static void node_info(const struct shca_ib_sma *sma, u8 *data)
 	put_be24(data + 37, sma->vendor);
 }
 
-/* @with_mkey: who asks may know it */
+/* @with_mkey: the sender may read the M_Key */
 static void port_info(const struct shca_ib_sma *sma, u8 *data, bool with_mkey)
 {
 	put_be64(data, with_mkey ? sma->mkey.key : 0);
@@ -241,7 +241,7 @@ static void guid_info(const struct shca_ib_sma *sma, u8 *data)
 		put_be64(data + 8 * i, sma->guids[i]);
 }
 
-/* The first one is the port's own, and stays (IBTA 14.2.5.5). */
+/* The first GUID is the port's own, and stays (IBTA 14.2.5.5). */
 static u32 set_guid_info(struct shca_ib_sma *sma, const u8 *data)
 {
 	u32 i, what = 0;
@@ -264,7 +264,7 @@ static void pkey_table(const struct shca_ib_sma *sma, u8 *data)
 		put_be16(data + 2 * i, sma->pkeys[i]);
 }
 
-/* What is beyond the table is ignored. */
+/* Entries beyond the table are ignored. */
 static u32 set_pkey_table(struct shca_ib_sma *sma, const u8 *data)
 {
 	u32 i, pkey, what = 0;
@@ -278,7 +278,7 @@ static u32 set_pkey_table(struct shca_ib_sma *sma, const u8 *data)
 	return what;
 }
 
-/* Sixteen of 4 bits (IBTA 14.2.5.8). */
+/* Sixteen entries of 4 bits (IBTA 14.2.5.8). */
 static void sl_to_vl(const struct shca_ib_sma *sma, u8 *data)
 {
 	u32 i;
@@ -300,7 +300,7 @@ static u32 set_sl_to_vl(struct shca_ib_sma *sma, const u8 *data)
 	return SHCA_IB_SMA_LANES;
 }
 
-/* Return: a block of VLArbitrationTable, by its number; NULL: there is no such. */
+/* Return: a block of VLArbitrationTable; NULL: no such block. */
 static struct shca_ib_arb_entry *arb_block(struct shca_ib_sma *sma, u32 block)
 {
 	switch (block) {
@@ -336,7 +336,7 @@ static u32 set_vl_arb(struct shca_ib_arb_entry *entry, const u8 *data)
 
 /* ---- the packet ------------------------------------------------------------- */
 
-/* IBTA 14.2.4.1: with protection 0 and 1, everybody reads. */
+/* IBTA 14.2.4.1: with protection 0 and 1, anybody may read. */
 static bool mkey_ok(const struct shca_ib_sma *sma, u8 method, u64 mkey)
 {
 	return !sma->mkey.key || mkey == sma->mkey.key ||
@@ -344,9 +344,9 @@ static bool mkey_ok(const struct shca_ib_sma *sma, u8 method, u64 mkey)
 }
 
 /*
- * A manager that has lost the key must get in again. So a lease after the first
- * violation everybody may read the key, unless one who has it shows so before, by any
- * packet (IBTA 14.2.4.2).
+ * Check the M_Key. A manager that has lost the key must get in again. A lease period after the
+ * first violation everybody may therefore read the key, unless a packet with the key comes before
+ * (IBTA 14.2.4.2).
  */
 static bool admit(struct shca_ib_sma *sma, const u8 *in,
 		  const struct shca_ib_smp_from *from, u32 *what)
@@ -381,7 +381,7 @@ static void reply(u8 *out, u32 status)
 	put_be16(out + MAD_STATUS, status | direction);
 }
 
-/* Return: the status; @what is added to. */
+/* Return: the status; bits are added to @what. */
 static u32 attribute(struct shca_ib_sma *sma, const u8 *in, u8 *out,
 		     bool with_mkey, u32 *what)
 {
@@ -454,7 +454,7 @@ static u32 attribute(struct shca_ib_sma *sma, const u8 *in, u8 *out,
 	}
 }
 
-/* Others send traps from this port, too, and hear of them. */
+/* A TrapRepress of a trap that a process has sent from this port is for that process. */
 static u32 trap_repress(struct shca_ib_sma *sma, const u8 *in,
 			const struct shca_ib_smp_from *from)
 {
@@ -480,7 +480,7 @@ u32 shca_ib_smp(struct shca_ib_sma *sma, const u8 *in, u8 *out,
 		return 0;
 	if (method == METHOD_TRAP_REPRESS)
 		return trap_repress(sma, in, from);
-	/* Responses, traps and their like are for those who asked, or for a manager. */
+	/* Responses, traps and reports are for processes or for a manager. */
 	if (method & METHOD_RESPONSE || method == METHOD_TRAP ||
 	    method == METHOD_REPORT)
 		return 0;
@@ -500,7 +500,7 @@ u32 shca_ib_smp(struct shca_ib_sma *sma, const u8 *in, u8 *out,
 	return what | SHCA_IB_SMA_REPLY;
 }
 
-/* ---- what else happens ------------------------------------------------------ */
+/* ---- events ----------------------------------------------------------------- */
 
 static u32 change(struct shca_ib_sma *sma, bool desc)
 {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The subnet management agent of a channel adapter with one port (IBTA 14.2): what a
- * subnet manager reads and sets by SMPs. Without the packets that carry them, and
- * without locks.
+ * The subnet management agent of a channel adapter with one port (IBTA 14.2): what a subnet manager
+ * reads and sets by SMPs. Without the packets that carry them, and without locks.
  */
 #ifndef SHCA_CORE_IB_SMA_H
 #define SHCA_CORE_IB_SMA_H
@@ -28,15 +27,15 @@ enum shca_ib_state {
 
 /**
  * struct shca_ib_tally - packets with a bad key
- * @seen:	all; the caller brings it up to date before it asks for anything
- * @base:	those that the subnet manager does not want to hear of any more
+ * @seen:	all; the caller updates it before each call
+ * @base:	those before the subnet manager has reset the counter
  */
 struct shca_ib_tally {
 	u64 seen;
 	u64 base;
 };
 
-/* The number as PortInfo has it: it stays at its maximum. */
+/* The counter of PortInfo, which saturates. */
 static inline u32 shca_ib_tally(const struct shca_ib_tally *tally)
 {
 	return min_t(u64, tally->seen - tally->base, 0xffff);
@@ -48,8 +47,7 @@ static inline u32 shca_ib_tally(const struct shca_ib_tally *tally)
  * @prot:	M_KeyProtectBits
  * @lease:	M_KeyLeasePeriod, seconds
  * @violations:	M_KeyViolations
- * @lease_end:	when the protection ends, unless somebody shows that he knows
- *		@key; 0: it does not
+ * @lease_end:	when the protection ends, unless a packet with @key comes before; 0: it does not
  */
 struct shca_ib_mkey {
 	u64 key;
@@ -64,7 +62,7 @@ struct shca_ib_mkey {
  * @limit:	OverrunErrors
  * @row:	how many periods before @at had an overrun, too
  * @at:		last period with one
- * @count:	how often these were too many (ExcessiveBufferOverrunErrors)
+ * @count:	how often @row has reached @limit (ExcessiveBufferOverrunErrors)
  */
 struct shca_ib_overruns {
 	u8 limit;
@@ -92,22 +90,22 @@ struct shca_ib_overruns {
  * @bad_pkeys:	P_KeyViolations
  * @bad_qkeys:	Q_KeyViolations
  * @phys_limit:	LocalPhyErrors
- * @phys_errors: damaged packets that intact ones have not made good
- * @integrity:	how often these were too many (LocalLinkIntegrityErrors)
+ * @phys_errors: damaged packets, less intact ones
+ * @integrity:	how often @phys_errors has exceeded @phys_limit (LocalLinkIntegrityErrors)
  * @overruns:	packets without a buffer
  * @gid_prefix:	of the subnet
  * @lid:	base LID; 0: none assigned
  * @sm_lid:	LID of the master subnet manager; 0: none assigned
  * @lmc:	LMC: the port has 2^this LIDs
  * @sm_sl:	service level of packets to the master subnet manager
- * @subnet_timeout:	traps keep a distance of 4.096 us * 2^this
+ * @subnet_timeout:	least time between traps: 4.096 us * 2^this
  * @lanes:	those in use: the smaller one of the next two
- * @lanes_set:	code of those that the manager wants
- * @peer_lanes:	code of those that the peer has; 0: it has one
- * @hoq_life:	4.096 us * 2^this is how long a packet waits as the first of its lane
- * @down_default: LinkDownDefaultState: kept for the subnet manager
- * @stall_count: VLStallCount: kept for it
- * @traps:	what it is told unasked
+ * @lanes_set:	code of the lanes that the manager has set
+ * @peer_lanes:	code of the lanes that the peer has; 0: it has one
+ * @hoq_life:	a packet waits 4.096 us * 2^this as the first of its lane
+ * @down_default: LinkDownDefaultState: stored for the subnet manager
+ * @stall_count: VLStallCount: stored for the subnet manager
+ * @traps:	notices, and traps to the subnet manager
  */
 struct shca_ib_sma {
 	u8 desc[SHCA_IB_DESC_BYTES];
@@ -157,7 +155,7 @@ struct shca_ib_smp_from {
 	u64 now;
 };
 
-/* What the caller does after an SMP, or tells. */
+/* What the caller does, or reports, after an SMP. */
 #define SHCA_IB_SMA_REPLY	(1u << 0)	/* @out is to be sent back */
 #define SHCA_IB_SMA_CONSUMED	(1u << 1)	/* nobody else gets it */
 #define SHCA_IB_SMA_ACTIVE	(1u << 2)	/* the port became active */
@@ -166,20 +164,16 @@ struct shca_ib_smp_from {
 #define SHCA_IB_SMA_SM		(1u << 5)	/* LID or SL of the master SM changed */
 #define SHCA_IB_SMA_GID		(1u << 6)	/* the subnet prefix or a GUID changed */
 #define SHCA_IB_SMA_REREGISTER	(1u << 7)	/* clients shall register again */
-#define SHCA_IB_SMA_DISABLE	(1u << 8)	/* disable the physical port, once the answer has left */
+#define SHCA_IB_SMA_DISABLE	(1u << 8)	/* disable the port, once the answer has left */
 #define SHCA_IB_SMA_POLL	(1u << 9)	/* enable it then, and train the link again */
 #define SHCA_IB_SMA_PKEYS	(1u << 10)	/* the P_Key table changed */
 #define SHCA_IB_SMA_TRAP	(1u << 11)	/* there is a trap to send */
-#define SHCA_IB_SMA_LANES	(1u << 12)	/* lanes, their weights or what they are for changed */
+#define SHCA_IB_SMA_LANES	(1u << 12)	/* lanes, their weights or SLs changed */
 
 /* A port that is down, in the default subnet. */
 void shca_ib_sma_init(struct shca_ib_sma *sma, u64 guid, u8 mtu_cap);
 
-/*
- * The physical state has changed.
- *
- * Return: SHCA_IB_SMA_INACTIVE or 0.
- */
+/* The physical state has changed. Return: SHCA_IB_SMA_INACTIVE or 0. */
 u32 shca_ib_sma_link(struct shca_ib_sma *sma, u8 phys, bool up);
 
 /**
@@ -195,31 +189,25 @@ u32 shca_ib_smp(struct shca_ib_sma *sma, const u8 *in, u8 *out,
 		const struct shca_ib_smp_from *from);
 
 /*
- * What else happens to a port. Return: SHCA_IB_SMA_TRAP or 0. Traps are of an active
- * port (IBTA o14-3.2.1); what comes before, the subnet manager reads by itself.
+ * Events of a port. Return: SHCA_IB_SMA_TRAP or 0. Only an active port sends traps
+ * (IBTA o14-3.2.1); the subnet manager reads earlier changes by itself.
  */
 
 /* Another NodeDescription, SHCA_IB_DESC_BYTES. */
 u32 shca_ib_sma_describe(struct shca_ib_sma *sma, const u8 *desc);
 
-/* Another CapabilityMask. */
 u32 shca_ib_sma_caps(struct shca_ib_sma *sma, u32 cap_mask);
 
 /* A packet was refused for its P_Key or Q_Key. */
 u32 shca_ib_sma_bad_key(struct shca_ib_sma *sma, enum shca_ib_trap kind,
 			const struct shca_ib_bad_key *bad);
 
-/*
- * A packet has arrived: @damaged, or intact.
- *
- * An intact one makes good for a damaged one (IBTA 7.12.2).
- */
+/* A packet has arrived, @damaged or intact. An intact one makes good for one (IBTA 7.12.2). */
 u32 shca_ib_sma_arrived(struct shca_ib_sma *sma, bool damaged);
 
 /*
- * Period of flow control, 1 at least.
- *
- * 2^18 ns are 65,536 symbols at 2.5 Gbit/s, in which credits are told once (IBTA 7.9).
+ * Number of the period of flow control, from 1 on: 2^18 ns are 65,536 symbols at 2.5 Gbit/s, in
+ * which credits are sent once (IBTA 7.9).
  */
 static inline u64 shca_ib_sma_period(u64 now)
 {
@@ -227,17 +215,16 @@ static inline u64 shca_ib_sma_period(u64 now)
 }
 
 /*
- * There was no buffer for a packet, whose lane had no credit for it.
- *
- * OverrunErrors periods of flow control in a row, each with such a packet, are one excessive
- * overrun (IBTA 14.2.5.6).  0 is taken as 1.
+ * There was no buffer for a packet, whose lane had no credit for it. OverrunErrors periods of flow
+ * control in a row, each with such a packet, are one excessive overrun (IBTA 14.2.5.6). 0 is taken
+ * as 1.
  */
 u32 shca_ib_sma_overrun(struct shca_ib_sma *sma, u64 now);
 
-/* The peer is there, and has told of no credit for too long. */
+/* Hellos of the peer arrive, but no frame of credits for too long. */
 u32 shca_ib_sma_watchdog(struct shca_ib_sma *sma);
 
-/* Distance of traps that the subnet manager allows, in ns. */
+/* Least time between traps that the subnet manager has set, in ns. */
 u64 shca_ib_sma_trap_gap(const struct shca_ib_sma *sma);
 
 #endif

@@ -15,7 +15,7 @@
 #define SMP_MKEY		24
 #define SMP_DATA		64
 #define SMP_DATA_BYTES		64
-/* A directed one: hops in all, source LID, the way back. */
+/* Of a directed-route SMP: hop count, source LID, return path. */
 #define SMP_HOPS		7
 #define SMP_SLID		32
 #define SMP_RETURN		192

@@ -47,7 +47,7 @@ static bool trap_waits(const struct shca_ib_traps *traps, enum shca_ib_trap kind
 	return traps->pending & 1u << kind;
 }
 
-/* Without details. Return: those, DataDetails. */
+/* Begin a notice. Return: its DataDetails, which are zero. */
 static u8 *notice_begin(struct shca_ib_traps *traps, enum shca_ib_trap kind, u16 lid)
 {
 	u8 *notice = traps->trap[kind].notice.data;
@@ -61,7 +61,7 @@ static u8 *notice_begin(struct shca_ib_traps *traps, enum shca_ib_trap kind, u16
 	return notice + NOTICE_DETAILS;
 }
 
-/* The details are there. */
+/* The notice is complete: store it for reading, and for sending. */
 static bool notice_end(struct shca_ib_traps *traps, enum shca_ib_trap kind)
 {
 	if (traps->nr < SHCA_IB_NOTICES)
@@ -88,7 +88,7 @@ bool shca_ib_trap_change(struct shca_ib_traps *traps, u16 lid, u32 cap_mask,
 	bool waits = trap_waits(traps, SHCA_IB_TRAP_CHANGE);
 	u8 *details;
 
-	/* The manager must not repress what it has not heard: another transaction. */
+	/* A transaction of its own, so that the manager cannot repress what it has not seen. */
 	if (waits)
 		desc |= traps->trap[SHCA_IB_TRAP_CHANGE]
 			.notice.data[NOTICE_DETAILS + 5] & CHANGE_OTHER;
@@ -153,7 +153,7 @@ static u64 trap_distance(u64 gap)
 	return max_t(u64, gap, SHCA_IB_TRAP_GAP_NS);
 }
 
-/* Whose turn it is: one that was never sent, or that was sent before the others. */
+/* The trap to send next: one that was never sent, or the one sent before the others. */
 static enum shca_ib_trap trap_first(const struct shca_ib_traps *traps)
 {
 	enum shca_ib_trap kind, best = SHCA_IB_TRAP_NR;
@@ -199,7 +199,7 @@ bool shca_ib_trap_next(struct shca_ib_traps *traps, u64 gap, u64 now, u8 *mad)
 	return true;
 }
 
-/* Return: SHCA_IB_TRAP_NR: none. */
+/* The trap that was sent as @tid; SHCA_IB_TRAP_NR: none. */
 static enum shca_ib_trap trap_sent_as(const struct shca_ib_traps *traps, u64 tid)
 {
 	enum shca_ib_trap kind;

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Notices of a port: what it tells the subnet manager unasked, by traps, and what the
- * manager may read (IBTA 13.4.8, 13.4.9, 14.2.5.1). Without the packets that carry
- * them, and without locks and time.
+ * Notices of a port: traps to the subnet manager, and notices that it reads (IBTA 13.4.8, 13.4.9,
+ * 14.2.5.1). Without the packets that carry them, and without locks and time.
  *
- * Peers and processes can cause them as often as they like. So there is at most one
- * trap of a kind that waits, and traps keep a distance, whatever happens.
+ * Peers and processes can cause notices at any rate. So at most one trap of a kind waits, and there
+ * is a least time between traps.
  */
 #ifndef SHCA_CORE_IB_TRAP_H
 #define SHCA_CORE_IB_TRAP_H
@@ -14,16 +13,16 @@
 
 #define SHCA_IB_MAD_BYTES	256
 #define SHCA_IB_NOTICE_BYTES	64
-/* Notices that are kept for reading; later ones are not. */
+/* Notices that are stored for reading; later ones are dropped. */
 #define SHCA_IB_NOTICES		8
-/* Least distance of two traps, even if the manager allows less. */
+/* Least time between two traps, even if the manager allows less. */
 #define SHCA_IB_TRAP_GAP_NS	10000000ull
 
-/* Kinds of traps; those before come first. */
+/* Kinds of traps; the first ones are sent first. */
 enum shca_ib_trap {
 	SHCA_IB_TRAP_INTEGRITY,	/* 129: many packets arrived damaged */
 	SHCA_IB_TRAP_OVERRUN,	/* 130: buffers were exceeded for long */
-	SHCA_IB_TRAP_WATCHDOG,	/* 131: the peer tells of no credit */
+	SHCA_IB_TRAP_WATCHDOG,	/* 131: the peer sends no frame of credits */
 	SHCA_IB_TRAP_CHANGE,	/* 144: CapabilityMask or NodeDescription */
 	SHCA_IB_TRAP_MKEY,	/* 256 */
 	SHCA_IB_TRAP_PKEY,	/* 257 */
@@ -40,9 +39,9 @@ struct shca_ib_notice {
  * Notices of a port; zeros are none.
  * @tid:	transaction of the next trap; the caller begins anywhere
  * @pending:	bit per enum shca_ib_trap that waits to be repressed
- * @trap:	then: its transaction, when it was sent last if @sent, and what it says
+ * @trap:	of a pending one: its transaction, when it was sent last if @sent, and its notice
  * @sent_at:	when a trap was sent last, if @sent
- * @nr: @toggle: @notices:	those that can be read, the oldest first
+ * @nr: @toggle: @notices:	those for reading, the oldest first
  */
 struct shca_ib_traps {
 	u64 tid;
@@ -88,10 +87,10 @@ struct shca_ib_bad_key {
 bool shca_ib_trap_port(struct shca_ib_traps *traps, enum shca_ib_trap kind, u16 lid);
 
 /*
- * 144: what the manager knows of the port has changed.
- * @desc:	NodeDescription has; otherwise only @cap_mask has
+ * 144: something that the manager has read of the port has changed.
+ * @desc:	the NodeDescription has; otherwise only @cap_mask has
  *
- * A trap of the kind that waits tells both.
+ * If a trap of this kind waits, it reports both.
  */
 bool shca_ib_trap_change(struct shca_ib_traps *traps, u16 lid, u32 cap_mask,
 			 bool desc);
@@ -116,31 +115,25 @@ bool shca_ib_trap_key(struct shca_ib_traps *traps, enum shca_ib_trap kind,
 		      u16 lid, const struct shca_ib_bad_key *bad);
 
 /*
- * Is a trap to be sent now?
- * @gap:	least distance of two traps in ns
- * @mad:	it, if so: SHCA_IB_MAD_BYTES
- *
- * It is sent again and again, in turn with others, until it is repressed.
+ * Must a trap be sent now? It is sent again, in turn with others, until it is repressed.
+ * @gap:	least time between two traps in ns
+ * @mad:	the trap, if so: SHCA_IB_MAD_BYTES
  */
 bool shca_ib_trap_next(struct shca_ib_traps *traps, u64 gap, u64 now, u8 *mad);
 
-/* When to ask shca_ib_trap_next(); ~0: never. */
+/* When to call shca_ib_trap_next(); ~0: never. */
 u64 shca_ib_trap_deadline(const struct shca_ib_traps *traps, u64 gap);
 
-/* Does a TrapRepress have the transaction of a trap sent? */
+/* Is @tid the transaction of a trap that was sent and is pending? */
 bool shca_ib_trap_is_own(const struct shca_ib_traps *traps, u64 tid);
 
-/* The trap is known, and does not come again. */
+/* The manager represses the trap @tid, which is not sent again. */
 void shca_ib_trap_repress(struct shca_ib_traps *traps, u64 tid);
 
-/*
- * Traps were for a manager that may be another one now.
- *
- * The distance to the next one stays.
- */
+/* Drop pending traps: the next manager may be another one. The time to the next trap stays. */
 void shca_ib_trap_forget(struct shca_ib_traps *traps);
 
-/* The oldest notice, or one that says there is none. */
+/* The oldest notice, or an empty one. */
 void shca_ib_notice_get(const struct shca_ib_traps *traps, u8 *data);
 
 /* Drop the oldest one, if @data has its NoticeToggle. */

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/*
- * Codec of what an InfiniBand link adds to transport packets, and its CRCs. The link
- * calls it. It must not know what the packets are for.
- */
+/* Codec of what an InfiniBand link adds to transport packets, and its CRCs. */
 #include "../../core/be.h"
 #include "../../core/le.h"
 #include "ib_wire.h"
@@ -47,8 +44,8 @@ void shca_ib_shim_build(const struct shca_ib_shim *shim, u8 *frame)
 /* ---- LRH and GRH ------------------------------------------------------------ */
 
 /*
- * LRH (IBTA 7.7): VL, version; SL, reserved, next header; DLID; reserved, length
- * in words of 4 bytes without the VCRC; SLID.
+ * LRH (IBTA 7.7): VL, version; SL, reserved, next header; DLID; reserved, length in words of 4
+ * bytes without the VCRC; SLID.
  */
 #define LRH_LVER_MASK	0x0f
 #define LRH_VL_SHIFT	4
@@ -60,8 +57,8 @@ void shca_ib_shim_build(const struct shca_ib_shim *shim, u8 *frame)
 #define LRH_LEN_MASK	0x7ff
 
 /*
- * GRH (IBTA 8.3): version, traffic class, flow label; bytes from behind the GRH
- * to the ICRC; next header, hop limit; GIDs.
+ * GRH (IBTA 8.3): version, traffic class, flow label; bytes from behind the GRH to the ICRC; next
+ * header, hop limit; GIDs.
  */
 #define GRH_IPVER	6
 #define GRH_NXTHDR	0x1b
@@ -144,10 +141,7 @@ void shca_ib_lower_set_len(u8 *lower, u32 len)
 
 /* ---- CRCs ------------------------------------------------------------------- */
 
-/*
- * A switch chooses the VL. A router replaces the LRH, and it changes traffic class,
- * flow label and hop limit.
- */
+/* A switch chooses the VL. A router replaces the LRH, traffic class, flow label and hop limit. */
 u32 shca_ib_icrc_mask(const u8 *lower, u8 *masked)
 {
 	u8 *grh = masked + SHCA_IB_LRH_BYTES;
@@ -188,11 +182,10 @@ void shca_ib_vcrc_init(struct shca_ib_vcrc *tables)
 }
 
 /*
- * By the idea of crc_fold.c. The square of a polynomial over GF(2) has the squares of its
- * terms. So the generator divides x^1024 + x^768 + x^192 + x^64 + 1, which is its 64th
- * power. A word of 64 bits may be removed if it is added to the 4th, 13th, 15th and 16th
- * word after it. Nothing is shifted: that is five loads and a store for eight bytes, while
- * tables need eight loads more.
+ * By the idea of crc_fold.c. The square of a polynomial over GF(2) has the squares of its terms, so
+ * the generator divides x^1024 + x^768 + x^192 + x^64 + 1, which is its 64th power. A word of 64
+ * bits can be removed if it is added to the 4th, 13th, 15th and 16th word after it. Nothing is
+ * shifted: this takes five loads and a store for eight bytes, while tables need eight loads more.
  */
 #define VCRC_WORDS	16
 #define VCRC_BLOCK	(8 * VCRC_WORDS)
@@ -203,8 +196,8 @@ void shca_ib_vcrc_init(struct shca_ib_vcrc *tables)
 		 w[((i) + 3) % 16] ^ w[((i) + 1) % 16])
 
 /*
- * Shorten @len bytes, a multiple of VCRC_BLOCK and not 0, to @rest. Its state, begun with
- * 0, is that of all of them.
+ * Shorten @len bytes, a multiple of VCRC_BLOCK and not 0, to @rest, whose state, begun with 0, is
+ * that of all bytes.
  */
 static void vcrc_fold(u16 state, const u8 *data, u32 len, u8 *rest)
 {

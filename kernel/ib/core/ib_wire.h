@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Packets of an InfiniBand link on the wire: routing headers, masks of the invariant
- * CRC, the variant CRC (IBTA 7.7, 7.8, 8.3). A shim carries them in Ethernet frames
- * (docs/infiniband.md). The transport headers in them are those of headers.h.
+ * Packets of an InfiniBand link on the wire: routing headers, masks of the invariant CRC, the
+ * variant CRC (IBTA 7.7, 7.8, 8.3). A shim carries them in Ethernet frames (docs/infiniband.md).
+ * The transport headers in them are those of headers.h.
  */
 #ifndef SHCA_CORE_IB_WIRE_H
 #define SHCA_CORE_IB_WIRE_H
@@ -27,7 +27,7 @@
 
 /* ---- the shim --------------------------------------------------------------- */
 
-/* What a frame carries behind its shim. */
+/* Contents of a frame behind its shim. */
 enum shca_ib_frame {
 	SHCA_IB_FRAME_DATA = 1,		/* a packet, from LRH to VCRC */
 	SHCA_IB_FRAME_HELLO = 2,	/* struct shca_ib_hello */
@@ -39,7 +39,7 @@ enum shca_ib_frame {
  * @type:	enum shca_ib_frame
  * @period:	of data, if both ends use credits (ib/core/ib_credit.h)
  * @len:	bytes that follow the shim; Ethernet pads short frames
- * @session:	number that the sender has drawn as it came up; not 0
+ * @session:	number that the sender has drawn when it came up; not 0
  */
 struct shca_ib_shim {
 	u8 type;
@@ -51,7 +51,7 @@ struct shca_ib_shim {
 /* Why a frame is refused before any QP is looked up. */
 enum shca_ib_parse {
 	SHCA_IB_OK,
-	SHCA_IB_SHORT,		/* shorter than its headers, or than it says */
+	SHCA_IB_SHORT,		/* shorter than its headers, or than its length field */
 	SHCA_IB_VERSION,	/* another version of the shim, or of the LRH */
 	SHCA_IB_TYPE,		/* unknown type of frame, or no session */
 	SHCA_IB_RAW,		/* LNH: raw packet, without a BTH */
@@ -74,13 +74,11 @@ enum shca_ib_parse shca_ib_shim_parse(struct shca_ib_shim *shim,
 /* Encode SHCA_IB_SHIM_BYTES. */
 void shca_ib_shim_build(const struct shca_ib_shim *shim, u8 *frame);
 
-/* @len of a frame. */
 static inline u32 shca_ib_shim_len(const u8 *frame)
 {
 	return get_be16(frame + 2);
 }
 
-/* Change @period of a frame. */
 static inline void shca_ib_shim_set_period(u8 *frame, u8 period)
 {
 	frame[1] = period;
@@ -111,7 +109,6 @@ struct shca_ib_lower {
 	u8 dgid[16];
 };
 
-/* Length of the headers below the BTH. */
 static inline u32 shca_ib_lower_bytes(const struct shca_ib_lower *lower)
 {
 	return lower->has_grh ? SHCA_IB_LOWER_MAX : SHCA_IB_LRH_BYTES;
@@ -158,8 +155,8 @@ void shca_ib_lower_set_len(u8 *lower, u32 len);
  * @lower:	LRH, and GRH if the LRH says so
  * @masked:	result, at least SHCA_IB_LOWER_MAX bytes
  *
- * What switches and routers change counts as ones (IBTA 7.8.1). The BTH has such
- * bits, too, which are those of RoCE.
+ * Bits that switches and routers change count as ones (IBTA 7.8.1). Those of the BTH are masked as
+ * for RoCE.
  *
  * Context: any.
  * Return: bytes written, which come before the BTH in the CRC.
@@ -174,7 +171,6 @@ struct shca_ib_vcrc {
 	u16 by[8][256];
 };
 
-/* Compute the tables. */
 void shca_ib_vcrc_init(struct shca_ib_vcrc *tables);
 
 /* The state before the first byte. The VCRC is the complement of the last state. */
@@ -189,14 +185,12 @@ void shca_ib_vcrc_init(struct shca_ib_vcrc *tables);
 u16 shca_ib_vcrc(const struct shca_ib_vcrc *tables, u16 state, const u8 *data,
 		 u32 len);
 
-/* Append the VCRC of what led to @state. */
 static inline void shca_ib_vcrc_put(u16 state, u8 *vcrc)
 {
 	vcrc[0] = (u8)~state;
 	vcrc[1] = (u8)(~state >> 8);
 }
 
-/* Is @vcrc that of what led to @state? */
 static inline bool shca_ib_vcrc_ok(u16 state, const u8 *vcrc)
 {
 	return (u16)~state == (vcrc[0] | vcrc[1] << 8);
