@@ -48,7 +48,7 @@
 /* Passes in one critical section, which a process could prolong by moving its index. */
 #define SHCA_SQ_PASSES	4
 /* Least interval of the timer while an answer waits for memory. */
-#define SHCA_PARK_LOOK_NS	(100 * NSEC_PER_MSEC)
+#define SHCA_BACKLOG_LOOK_NS	(100 * NSEC_PER_MSEC)
 
 /* ---- from the ring to the requester -------------------------------------- */
 
@@ -425,7 +425,7 @@ static bool shca_sq_round(struct shca_qp *qp, enum shca_sq_turn turn)
 		 */
 		if (sq->side.backlog.nr || sq->direct_more)
 			shca_req_answer_waits(&sq->req, now +
-				max_t(u64, SHCA_PARK_LOOK_NS,
+				max_t(u64, SHCA_BACKLOG_LOOK_NS,
 				      sq->req.attr.timeout_ns));
 		else
 			shca_sq_look_below(qp, now);

@@ -201,9 +201,9 @@ static bool shca_cq_show_locked(struct shca_cq *cq)
 	/* The next burst gets all of its time. */
 	hrtimer_try_to_cancel(&cq->burst_timer);
 	/* Not before they are visible: see shca_cq_armed(). */
-	fires = cq->untold &&
-		shca_cq_fires(cq, cq->untold == SHCA_CQ_UNTOLD_SOLICITED);
-	cq->untold = SHCA_CQ_UNTOLD_NONE;
+	fires = cq->pending &&
+		shca_cq_fires(cq, cq->pending == SHCA_CQ_PENDING_SOLICITED);
+	cq->pending = SHCA_CQ_PENDING_NONE;
 	return fires;
 }
 
@@ -229,12 +229,12 @@ static bool shca_cq_has_waited(const struct shca_cq *cq)
 /* A completion waits. Return: as shca_cq_show_locked(), if it is called. */
 static noinline bool shca_cq_gather(struct shca_cq *cq, const struct shca_wc *wc)
 {
-	bool first = !cq->untold;
+	bool first = !cq->pending;
 
 	if (shca_wc_is_solicited(wc))
-		cq->untold = SHCA_CQ_UNTOLD_SOLICITED;
+		cq->pending = SHCA_CQ_PENDING_SOLICITED;
 	else if (first)
-		cq->untold = SHCA_CQ_UNTOLD_SOME;
+		cq->pending = SHCA_CQ_PENDING_SOME;
 	if (shca_cq_has_waited(cq))
 		return shca_cq_show_locked(cq);
 	/* Delayed placement may have started the timer. */

@@ -16,10 +16,10 @@ struct shca_delayed_cq;
 struct shca_mr;
 
 /* Completions that have raised no event. */
-enum shca_cq_untold {
-	SHCA_CQ_UNTOLD_NONE,
-	SHCA_CQ_UNTOLD_SOME,
-	SHCA_CQ_UNTOLD_SOLICITED,	/* one is solicited, or an error */
+enum shca_cq_pending {
+	SHCA_CQ_PENDING_NONE,
+	SHCA_CQ_PENDING_SOME,
+	SHCA_CQ_PENDING_SOLICITED,	/* one is solicited, or an error */
 };
 
 /*
@@ -36,7 +36,7 @@ enum shca_cq_untold {
  * @late_us:	longest delay of placement (personality)
  * @wait_us:	longest wait of a completion to be shown, for one of these two reasons; 0: none
  * @shown:	with @wait_us: completions that the consumer can see. Others, and those moved
- *		by a resize, may have raised no event yet (enum shca_cq_untold)
+ *		by a resize, may have raised no event yet (enum shca_cq_pending)
  * @burst_timer: ends @wait_us and @late_us
  * @armed:	last value of index->arm that has fired
  * @cons:	kernel consumer: completions polled. A process: those that the trace event
@@ -85,7 +85,7 @@ struct shca_cq {
 	u32 late_us;
 	u32 wait_us;
 	u32 shown;
-	enum shca_cq_untold untold;
+	enum shca_cq_pending pending;
 	struct hrtimer burst_timer;
 	struct shca_bh comp_bh;
 	u32 comp_cpu;

@@ -88,7 +88,7 @@ static enum shca_mem_status shca_raw_send(struct shca_qp *qp,
 }
 
 /* Let the next frame leave when this one's time is over, by the rate limit. */
-static void shca_raw_pace(struct shca_sq *sq, u32 len, u64 now)
+static void shca_raw_set_pacing(struct shca_sq *sq, u32 len, u64 now)
 {
 	u64 from;
 
@@ -113,7 +113,7 @@ bool shca_raw_transmit(struct shca_qp *qp)
 		budget--;
 		status = shca_raw_send(qp, &pkt);
 		if (likely(status == SHCA_MEM_OK)) {
-			shca_raw_pace(sq, pkt.paylen, now);
+			shca_raw_set_pacing(sq, pkt.paylen, now);
 			continue;
 		}
 		shca_req_gather_failed(&sq->req, &pkt, status);

@@ -12,7 +12,7 @@
 
 #define MAX_WORDS	32
 
-/* A packet that others are to overtake waits no longer, as in kernel/queue/fault.c. */
+/* A packet that others are to overtake waits no longer, as in kernel/inject/held.c. */
 #define REORDER_NS	20000000ull
 
 /**
