@@ -22,7 +22,7 @@
 #include "ib_link.h"
 
 /* Packets of a batch: a peer reports credit for so many at once. */
-#define SHCA_IB_BATCH_SEGS	(SHCA_IB_NEWS / SHCA_IB_CHARGE)
+#define SHCA_IB_BATCH_SEGS	(SHCA_IB_REPORT / SHCA_IB_CHARGE)
 static_assert(SHCA_IB_BATCH_SEGS <= SHCA_BATCH_SEGS);
 static_assert(DIV_ROUND_UP(SHCA_IB_LOWER_MAX + SHCA_HDR_MAX + 4096 +
 				   SHCA_ICRC_BYTES + SHCA_IB_VCRC_BYTES,

@@ -39,7 +39,7 @@
  */
 #define SHCA_IB_PERIOD		msecs_to_jiffies(40)
 #define SHCA_IB_RECONCILE		(msecs_to_jiffies(20) + 1)
-#define SHCA_IB_SETTLE_MOST	(6 * SHCA_IB_PERIOD)
+#define SHCA_IB_RECONCILE_MOST	(6 * SHCA_IB_PERIOD)
 /*
  * A peer that sends hellos, but no frame of credits for so long, has a defect: a frame is due
  * every 100 ms. (The watchdog of IBTA 7.9 waits for 400,000 symbols, six periods of its
@@ -415,7 +415,7 @@ void shca_ib_flow_arrived(struct shca_ib_link *link, u8 lane, u8 period,
 	if (unlikely(!shca_ib_credits_arrived(&flow->credits, period, lane,
 					      segs * SHCA_IB_CHARGE)))
 		flow->drain = min_t(unsigned long, 2 * flow->drain,
-				     SHCA_IB_SETTLE_MOST);
+				     SHCA_IB_RECONCILE_MOST);
 	pending = shca_ib_credits_pending(&flow->credits);
 	spin_unlock(&flow->lock);
 	if (unlikely(pending))

@@ -409,7 +409,7 @@ static bool shca_flow_receive(struct shca_dev *dev, const struct sk_buff *skb,
 			      int off, unsigned int first_class)
 {
 	struct shca_flow_walk walk;
-	bool stranger = false;
+	bool by_default = false;
 	struct shca_flow *flow;
 
 	walk.dev = dev;
@@ -424,12 +424,12 @@ static bool shca_flow_receive(struct shca_dev *dev, const struct sk_buff *skb,
 	list_for_each_entry_rcu(flow, &dev->flows.rules, node) {
 		if (flow->class < first_class || !shca_flow_asks(&walk, flow))
 			continue;
-		stranger |= flow->class == CLASS_DEFAULT;
+		by_default |= flow->class == CLASS_DEFAULT;
 		shca_flow_give(&walk, flow);
 	}
 	rcu_read_unlock();
 	kfree_skb_list(walk.frames);
-	return walk.taken || stranger;
+	return walk.taken || by_default;
 }
 
 static unsigned int shca_flow_ingress(void *priv, struct sk_buff *skb,

@@ -648,7 +648,7 @@ static void cc_wide_window_asks_as_often(struct kunit *test)
 }
 
 /* A peer of unknown vendor drops the whole window behind a gap. */
-static void cc_stranger_gets_no_window_of_thousands(struct kunit *test)
+static void cc_unknown_peer_gets_no_window_of_thousands(struct kunit *test)
 {
 	static const struct {
 		u32 peer, wide;
@@ -895,7 +895,7 @@ static struct kunit_case cc_cases[] = {
 	KUNIT_CASE(cc_smaller_window_gets_no_wider),
 	KUNIT_CASE(cc_wide_window_asks_as_often),
 	KUNIT_CASE(cc_reads_tell_of_the_limit),
-	KUNIT_CASE(cc_stranger_gets_no_window_of_thousands),
+	KUNIT_CASE(cc_unknown_peer_gets_no_window_of_thousands),
 	KUNIT_CASE(cc_reads_of_a_wide_window_are_kept),
 	KUNIT_CASE(cc_pace_begins_with_the_cnp),
 	KUNIT_CASE(cc_pace_begins_with_the_delay),

@@ -877,7 +877,7 @@ static void run_arrive(struct kunit *test, struct fx_run *run, u8 period)
 {
 	arrive(&run->b, period, 0, 1);
 	run->fresh += 68;
-	if (run->fresh >= SHCA_IB_NEWS)
+	if (run->fresh >= SHCA_IB_REPORT)
 		run_tell(test, run, true, false);
 }
 

@@ -100,7 +100,7 @@ static void port_begins_without_carrier(struct kunit *test)
 	shca_ib_port_init(port, 7, 8, 4096);
 	KUNIT_EXPECT_EQ(test, port->phys, SHCA_IB_PHYS_POLLING);
 	KUNIT_EXPECT_EQ(test, port->downed, 0u);
-	KUNIT_EXPECT_EQ(test, port->strangers, 0u);
+	KUNIT_EXPECT_EQ(test, port->others, 0u);
 	KUNIT_EXPECT_EQ(test, shca_ib_port_deadline(port), ~0ull);
 	KUNIT_EXPECT_EQ(test, shca_ib_port_rx(port, &hello, mac_of(1), 0), 0u);
 	KUNIT_EXPECT_EQ(test, port->phys, SHCA_IB_PHYS_POLLING);
@@ -158,19 +158,19 @@ static void candidate_is_kept(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, shca_ib_port_rx(port, &hello, mac_of(2), seg->now),
 			0u);
 	KUNIT_EXPECT_EQ(test, port->peer.session, 9u);
-	KUNIT_EXPECT_EQ(test, port->strangers, 1u);
+	KUNIT_EXPECT_EQ(test, port->others, 1u);
 	/* One that names this port is better. */
 	hello.heard = 100;
 	KUNIT_EXPECT_EQ(test, shca_ib_port_rx(port, &hello, mac_of(2), seg->now),
 			SHCA_IB_EV_UP);
 	KUNIT_EXPECT_EQ(test, port->peer.session, 10u);
-	KUNIT_EXPECT_EQ(test, port->strangers, 1u);
+	KUNIT_EXPECT_EQ(test, port->others, 1u);
 	/* Not if the link is up. */
 	hello = (struct shca_ib_hello){ .session = 9, .guid = 9, .heard = 100 };
 	KUNIT_EXPECT_EQ(test, shca_ib_port_rx(port, &hello, mac_of(1), seg->now),
 			0u);
 	KUNIT_EXPECT_EQ(test, port->peer.session, 10u);
-	KUNIT_EXPECT_EQ(test, port->strangers, 2u);
+	KUNIT_EXPECT_EQ(test, port->others, 2u);
 }
 
 static void two_come_up_at_once(struct kunit *test)
@@ -199,7 +199,7 @@ static void link_stays_up(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, seg->sent[0] - sent, 50u);
 	KUNIT_EXPECT_EQ(test, seg->downs[0] + seg->downs[1], 0u);
 	KUNIT_EXPECT_EQ(test, seg->port[0].downed, 0u);
-	KUNIT_EXPECT_EQ(test, seg->port[0].strangers, 0u);
+	KUNIT_EXPECT_EQ(test, seg->port[0].others, 0u);
 }
 
 /* Nobody is there: it polls, and says so each 100 ms. */
@@ -306,7 +306,7 @@ static void bye_is_the_end_at_once(struct kunit *test)
 }
 
 /* A goodbye of a third port is not the peer's, whatever session it names. */
-static void bye_of_a_stranger_is_ignored(struct kunit *test)
+static void bye_of_a_unknown_peer_is_ignored(struct kunit *test)
 {
 	struct segment *seg = segment(test, 2);
 	struct shca_ib_hello bye = { .session = 7, .guid = 0x77, .bye = true };
@@ -484,8 +484,8 @@ static void third_port_stays_out(struct kunit *test)
 	expect_up(test, seg, 0, 1);
 	KUNIT_EXPECT_NE(test, seg->port[2].phys, SHCA_IB_PHYS_LINK_UP);
 	KUNIT_EXPECT_EQ(test, seg->downs[0] + seg->downs[1], 0u);
-	KUNIT_EXPECT_GT(test, seg->port[0].strangers, 20u);
-	KUNIT_EXPECT_LT(test, seg->port[0].strangers, 100u);
+	KUNIT_EXPECT_GT(test, seg->port[0].others, 20u);
+	KUNIT_EXPECT_LT(test, seg->port[0].others, 100u);
 	KUNIT_EXPECT_EQ(test, seg->ups[0], 1u);
 	note(seg, 1, shca_ib_port_carrier(&seg->port[1], false, seg->now));
 	run(seg, 1500);
@@ -636,7 +636,7 @@ static struct kunit_case ib_hello_cases[] = {
 	KUNIT_CASE(silent_peer_is_lost),
 	KUNIT_CASE(deadline_is_the_loss),
 	KUNIT_CASE(bye_is_the_end_at_once),
-	KUNIT_CASE(bye_of_a_stranger_is_ignored),
+	KUNIT_CASE(bye_of_a_unknown_peer_is_ignored),
 	KUNIT_CASE(carrier_and_disable_take_it_down),
 	KUNIT_CASE(asked_for_it_answers_first),
 	KUNIT_CASE(asked_for_it_is_done_on_time),

@@ -975,7 +975,7 @@ static void late_gap_is_told_where_packets_ask(struct kunit *test)
 	gap(test, R0 + 2, R0, true);
 	expect_told(test, R0 + 1, 1);
 	arrives(test, R0 + 1, 8, SHCA_RX_OK);
-	KUNIT_EXPECT_EQ(test, fx->resp.gap.untold, SHCA_PSN_NONE);
+	KUNIT_EXPECT_EQ(test, fx->resp.gap.unreported, SHCA_PSN_NONE);
 	/* after so many it is told at once again */
 	fx->resp.gap.quiet = 0;
 	gap(test, R0 + 4, R0 + 4, false);
@@ -1005,7 +1005,7 @@ static void late_gap_that_fills_by_itself_is_a_sign(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, fx_answer(fx));
 	/* what asks may be what the peer has sent again by its own clock */
 	gap(test, R0 + 8, R0 + 9, false);
-	KUNIT_EXPECT_EQ(test, fx->resp.gap.untold, R0 + 8);
+	KUNIT_EXPECT_EQ(test, fx->resp.gap.unreported, R0 + 8);
 	arrives(test, R0 + 6, 8, SHCA_RX_OK);
 	arrives(test, R0 + 7, 8, SHCA_RX_OK);
 	fx->resp.gap.quiet = 1;

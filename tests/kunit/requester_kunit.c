@@ -1032,7 +1032,7 @@ static void req_next_after_a_pause_asks(struct kunit *test)
 }
 
 /* A peer that may be any adapter: it may execute the last one and end. */
-static void req_next_to_a_stranger_asks_with_the_last_of_a_post(struct kunit *test)
+static void req_next_to_a_unknown_peer_asks_with_the_last_of_a_post(struct kunit *test)
 {
 	struct fx *fx = test->priv;
 	struct shca_req_attr attr;
@@ -1412,7 +1412,7 @@ static struct kunit_case requester_cases[] = {
 	KUNIT_CASE(req_next_asks_where_somebody_waits),
 	KUNIT_CASE(req_next_asks_once_a_quarter_of_the_ring),
 	KUNIT_CASE(req_next_after_a_pause_asks),
-	KUNIT_CASE(req_next_to_a_stranger_asks_with_the_last_of_a_post),
+	KUNIT_CASE(req_next_to_a_unknown_peer_asks_with_the_last_of_a_post),
 	KUNIT_CASE(req_next_handed_over_asks),
 	KUNIT_CASE(req_timer_when_quiet_probes),
 	KUNIT_CASE(req_timer_of_short_timeout_probes_sooner),

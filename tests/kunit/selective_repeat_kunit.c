@@ -224,7 +224,7 @@ static void resp_holds_requests_within_reach(struct kunit *test)
 }
 
 /* A peer of unknown vendor gets a sequence NAK, and what is behind the gap is dropped. */
-static void resp_holds_nothing_of_a_stranger(struct kunit *test)
+static void resp_holds_nothing_of_a_unknown_peer(struct kunit *test)
 {
 	struct fx *fx = test->priv;
 	struct shca_resp_attr attr;
@@ -310,7 +310,7 @@ static void req_sends_again_within_a_message(struct kunit *test)
 }
 
 /* Nobody but who holds may say so: the type is a reserved one. */
-static void req_takes_it_from_no_stranger(struct kunit *test)
+static void req_takes_it_from_no_unknown_peer(struct kunit *test)
 {
 	struct fx *fx = test->priv;
 
@@ -1362,10 +1362,10 @@ static struct kunit_case selective_repeat_cases[] = {
 	KUNIT_CASE(resp_forgets_a_gap_that_is_closed),
 	KUNIT_CASE(resp_gap_that_closes_in_time_is_acknowledged),
 	KUNIT_CASE(resp_holds_requests_within_reach),
-	KUNIT_CASE(resp_holds_nothing_of_a_stranger),
+	KUNIT_CASE(resp_holds_nothing_of_a_unknown_peer),
 	KUNIT_CASE(req_sends_again_what_is_missing),
 	KUNIT_CASE(req_sends_again_within_a_message),
-	KUNIT_CASE(req_takes_it_from_no_stranger),
+	KUNIT_CASE(req_takes_it_from_no_unknown_peer),
 	KUNIT_CASE(req_missing_behind_a_read_is_sent_alone),
 	KUNIT_CASE(req_missing_behind_a_read_is_sent_once),
 	KUNIT_CASE(req_missing_behind_a_read_waits_for_others),

@@ -305,7 +305,7 @@ static bool answer_ok(void)
 	       /* a gap ends ahead of the expected PSN, or would have been filled */
 	       (u32)resp.stands <= SHCA_STANDS_RNR &&
 	       (resp.stands != SHCA_STANDS_GAP || shca_psn_diff(resp.gap.dropped, resp.epsn) >= 0) &&
-	       psn_ok(resp.gap.dropped) && psn_or_none(resp.gap.reported) && psn_or_none(resp.gap.untold) &&
+	       psn_ok(resp.gap.dropped) && psn_or_none(resp.gap.reported) && psn_or_none(resp.gap.unreported) &&
 	       resp.gap.quiet <= SHCA_RESP_QUIET &&
 	       /* the code of a wait is computed from it, and has five bits */
 	       psn_or_none(resp.not_yet_psn) && resp.not_yet <= 31;

@@ -32,7 +32,7 @@ void shca_resp_init(struct shca_resp *resp, struct shca_rd *rd, u32 rd_entries,
 	resp->reach = 1;
 	resp->first_psn = SHCA_PSN_NONE;
 	resp->gap.reported = SHCA_PSN_NONE;
-	resp->gap.untold = SHCA_PSN_NONE;
+	resp->gap.unreported = SHCA_PSN_NONE;
 	resp->not_yet_psn = SHCA_PSN_NONE;
 	resp->mem = mem;
 	resp->mem_ctx = mem_ctx;
@@ -299,9 +299,9 @@ void shca_resp_gap(struct shca_resp *resp, u32 psn, u32 cause, bool asks)
 	if (resp->state != SHCA_SIDE_READY || resp->stands == SHCA_STANDS_RNR)
 		return;
 	/* The gap filled without a report: packets overtake each other. (A repair would ask.) */
-	if (resp->gap.untold != SHCA_PSN_NONE &&
-	    shca_psn_diff(resp->epsn, resp->gap.untold) >= 0) {
-		resp->gap.untold = SHCA_PSN_NONE;
+	if (resp->gap.unreported != SHCA_PSN_NONE &&
+	    shca_psn_diff(resp->epsn, resp->gap.unreported) >= 0) {
+		resp->gap.unreported = SHCA_PSN_NONE;
 		if (!asks)
 			resp->gap.quiet = SHCA_RESP_QUIET;
 	}
@@ -320,10 +320,10 @@ void shca_resp_gap(struct shca_resp *resp, u32 psn, u32 cause, bool asks)
 	if (knows && (!asks || shca_psn_diff(cause, resp->epsn) > SHCA_OOO_PSNS))
 		return;
 	if (!knows && resp_may_fill(resp, cause, asks)) {
-		resp->gap.untold = psn;
+		resp->gap.unreported = psn;
 		return;
 	}
-	resp->gap.untold = SHCA_PSN_NONE;
+	resp->gap.unreported = SHCA_PSN_NONE;
 	if (resp->gap.quiet)
 		resp->gap.quiet--;
 	nr = min_t(u32, nr, SHCA_AETH_VALUE + 1);

@@ -147,7 +147,7 @@ struct shca_resp_reads {
 struct shca_resp_gap {
 	u32 dropped;		/* with a sequence NAK: the highest dropped PSN */
 	u32 reported;		/* gap reports cover packets up to here; or SHCA_PSN_NONE */
-	u32 untold;		/* end of a gap without a report; or SHCA_PSN_NONE */
+	u32 unreported;		/* end of a gap without a report; or SHCA_PSN_NONE */
 	u8 quiet;		/* number of gaps to report only to packets that ask */
 };
 

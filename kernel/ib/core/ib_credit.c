@@ -188,7 +188,7 @@ void shca_ib_credits_free(struct shca_ib_credits *credits, u8 lane, u32 blocks)
 
 bool shca_ib_credits_pending(const struct shca_ib_credits *credits)
 {
-	return credits->on && credits->fresh >= SHCA_IB_NEWS;
+	return credits->on && credits->fresh >= SHCA_IB_REPORT;
 }
 
 /* ---- frames ----------------------------------------------------------------- */

@@ -19,7 +19,7 @@
 /* Blocks of a lane's buffer. One lane does not fill the window, but two do: weights decide then. */
 #define SHCA_IB_GRANT		12288
 /* A frame leaves when this many blocks have arrived or become free. Two may be lost in a row. */
-#define SHCA_IB_NEWS		(SHCA_IB_GRANT / 3)
+#define SHCA_IB_REPORT		(SHCA_IB_GRANT / 3)
 /* Periods that a receiver distinguishes, a power of 2; packets of the past half are late. */
 #define SHCA_IB_PERIODS		16
 

@@ -169,7 +169,7 @@ u32 shca_ib_port_rx(struct shca_ib_port *port, const struct shca_ib_hello *hello
 	if (hello->bye)
 		return known ? port_restart(port, SHCA_IB_PHYS_POLLING, now) : 0;
 	if (!port_prefers(port, hello, mac)) {
-		port->strangers++;
+		port->others++;
 		return 0;
 	}
 	if (!known) {

@@ -114,7 +114,7 @@ struct shca_ib_port {
 	u64 due;
 	u32 downed;
 	/* private: hellos of other ports than the peer */
-	u32 strangers;
+	u32 others;
 };
 
 static inline bool shca_ib_port_has_peer(const struct shca_ib_port *port)

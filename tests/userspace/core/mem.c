@@ -70,7 +70,7 @@ static enum shca_mem_status region_check(const struct sim_region *r, u32 key,
 	return SHCA_MEM_OK;
 }
 
-/* A side that asks is told when the memory is there: sim_park_take(). */
+/* A side that asks is told when the memory is there: sim_queue_take(). */
 static bool comes_later(struct sim_node *n)
 {
 	if (!prng_chance(&n->w->rng, n->w->f.mem_retry))

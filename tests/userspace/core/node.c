@@ -131,7 +131,7 @@ enum shca_verdict sim_node_accept(struct sim_node *n, struct shca_pkt *pkt,
 
 void sim_node_rx(struct sim_node *n, struct shca_pkt *pkt, bool is_response)
 {
-	sim_park_take(n, pkt, is_response);
+	sim_queue_take(n, pkt, is_response);
 	if (!is_response && prng_chance(&n->w->rng, n->w->f.together))
 		pump_later(n);
 	else
@@ -145,7 +145,7 @@ void sim_node_timer(struct sim_node *n)
 	bool waits = n->req.recovery.waits >= SHCA_WAIT_HOLD;
 
 	/* The answer is here, and waits for memory (kernel/path/sq.c). */
-	if (n->park[1].nr)
+	if (n->queue[1].nr)
 		shca_req_answer_waits(&n->req, n->w->now + n->req.attr.timeout_ns);
 	shca_req_timer(&n->req, n->w->now);
 	sim_packet_timer(n, n->req.stats.timeouts != before ||
@@ -430,7 +430,7 @@ void sim_node_pump(struct sim_node *n)
 	change_reach(n);
 	do {
 		resp_done = pump_side(n, false);
-	} while (sim_park_answered(n));
+	} while (sim_queue_answered(n));
 	do {	/* what completes may be what others wait for */
 		head = n->req.ring.head;
 		sim_fast_path(n);

@@ -277,7 +277,7 @@ static u32 psns_before(const struct sim_node *n, const struct sim_op *end,
  */
 static u32 beyond(const struct sim_node *n)
 {
-	u32 end = sim_park_end(n->peer);
+	u32 end = sim_queue_end(n->peer);
 	s32 nr = shca_psn_diff(end, n->req.psn.una);
 
 	if (!n->w->f.holds && !n->w->f.keeps)

@@ -11,7 +11,7 @@
  *   tape.c   an oracle of the ladder that softhca trace draws
  *   ways.c   the other ways of a packet: runs of them, and the fast path
  *   node.c   the glue around the core, as small as it can be
- *   park.c   packets that wait for memory, as in kernel/path/rq.c and sq.c
+ *   queue.c   packets that wait for memory, as in kernel/path/rq.c and sq.c
  *   mem.c    regions, and the access check that the core is given
  *   model.c  what must be true, found out independently of the core
  *   packets.c what each packet must say, from the plan alone
@@ -149,15 +149,15 @@ struct sim_supply {
 /* ---- nodes --------------------------------------------------------------- */
 
 /**
- * struct sim_park - received packets of a side that wait, in order
+ * struct sim_queue - received packets of a side that wait, in order
  * @fetching:	memory has been asked for, and its event will come
  * @behind:	the first of them waits for an answer to leave
  * @feeds:	of those out of order: the rest is fed by an event that will come
  * @was_full:	a packet has found no place, and so was lost
  */
-struct sim_park {
-	struct sim_parked *first;
-	struct sim_parked *last;
+struct sim_queue {
+	struct sim_queued *first;
+	struct sim_queued *last;
 	u32 nr;
 	u32 max;
 	bool fetching;
@@ -280,8 +280,8 @@ struct sim_node {
 	u8 *written;		/* of @rem: bytes that the peer did write */
 	enum shca_mem_status access; /* worst answer during this packet */
 	bool asked;		/* the access check has sent for memory */
-	struct sim_park park[2]; /* of the responder, of the requester */
-	struct sim_park kept[2]; /* what came out of order, by PSN: requests, responses */
+	struct sim_queue queue[2]; /* of the responder, of the requester */
+	struct sim_queue kept[2]; /* what came out of order, by PSN: requests, responses */
 	u32 tx_max;		/* first PSN that never left */
 	u32 tx_last;		/* where sending stood before its last step back */
 	u32 tx_rest;		/* where the farthest repair stood that was interrupted */
@@ -553,15 +553,15 @@ void sim_node_resume(struct sim_node *n);
 enum shca_verdict sim_node_accept(struct sim_node *n, struct shca_pkt *pkt,
 				  bool is_response);
 
-/* ---- park.c -------------------------------------------------------------- */
+/* ---- queue.c -------------------------------------------------------------- */
 
 /* Behind the last request that has come, in order or not. */
-u32 sim_park_end(const struct sim_node *n);
-void sim_park_take(struct sim_node *n, struct shca_pkt *pkt, bool is_response);
-void sim_park_fetched(struct sim_node *n, bool is_response);
-void sim_park_fed(struct sim_node *n, bool is_response);
-bool sim_park_answered(struct sim_node *n);
-void sim_park_purge(struct sim_node *n);
+u32 sim_queue_end(const struct sim_node *n);
+void sim_queue_take(struct sim_node *n, struct shca_pkt *pkt, bool is_response);
+void sim_queue_fetched(struct sim_node *n, bool is_response);
+void sim_queue_fed(struct sim_node *n, bool is_response);
+bool sim_queue_answered(struct sim_node *n);
+void sim_queue_purge(struct sim_node *n);
 
 /* ---- mem.c --------------------------------------------------------------- */
 

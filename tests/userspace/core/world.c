@@ -652,7 +652,7 @@ static void wipe_node(struct sim_node *n)
 	sim_region_free(&n->loc);
 	sim_region_free(&n->rem);
 	sim_unrel_wipe(n);
-	sim_park_purge(n);
+	sim_queue_purge(n);
 	n->nr_ops = 0;
 	n->nr_posted = 0;
 	n->nr_done = 0;
@@ -791,7 +791,7 @@ static bool epoch_over(const struct sim_node *a, const struct sim_node *b)
 /* A place to wait that is full loses packets in the best of worlds. */
 static bool was_full(const struct sim_node *n)
 {
-	return n->park[0].was_full || n->park[1].was_full;
+	return n->queue[0].was_full || n->queue[1].was_full;
 }
 
 /*
@@ -964,11 +964,11 @@ static void on_event(struct sim_world *w, struct sim_ev *ev)
 		return;
 	case SIM_EV_FETCHED_RQ:
 	case SIM_EV_FETCHED_SQ:
-		sim_park_fetched(n, ev->kind == SIM_EV_FETCHED_SQ);
+		sim_queue_fetched(n, ev->kind == SIM_EV_FETCHED_SQ);
 		return;
 	case SIM_EV_FED_RQ:
 	case SIM_EV_FED_SQ:
-		sim_park_fed(n, ev->kind == SIM_EV_FED_SQ);
+		sim_queue_fed(n, ev->kind == SIM_EV_FED_SQ);
 		return;
 	case SIM_EV_HELD:
 		sim_link_release(n, false);

@@ -8,10 +8,10 @@
 #include "sim.h"
 
 /**
- * struct sim_parked - a packet that waits, with its bytes
+ * struct sim_queued - a packet that waits, with its bytes
  */
-struct sim_parked {
-	struct sim_parked *next;
+struct sim_queued {
+	struct sim_queued *next;
 	struct sim_wire *wire;
 	struct shca_pkt pkt;
 };
@@ -29,16 +29,16 @@ static u64 fetch_time(struct sim_node *n)
 	return prng_next(rng) % (2 * n->peer->req_attr.timeout_ns);
 }
 
-static void park_add(struct sim_node *n, struct sim_park *park,
+static void queue_add(struct sim_node *n, struct sim_queue *queue,
 		     const struct shca_pkt *pkt)
 {
 	const struct sim_wire *wire = pkt->data;
-	struct sim_parked *p;
+	struct sim_queued *p;
 
-	if (park->nr == park->max) {	/* lost, as on a wire */
+	if (queue->nr == queue->max) {	/* lost, as on a wire */
 		sim_log(n->w, "node %u: psn %06x finds no place to wait", n->idx,
 			pkt->psn);
-		park->was_full = true;
+		queue->was_full = true;
 		/* Where one try is all, it was that one. */
 		if (!n->peer->req_attr.retry_cnt)
 			n->peer->extra_status |= 1u << SHCA_WC_RETRY_EXC_ERR;
@@ -48,19 +48,19 @@ static void park_add(struct sim_node *n, struct sim_park *park,
 	p->wire = sim_wire_copy(wire, wire->len);
 	p->pkt = *pkt;
 	p->pkt.data = p->wire;
-	if (park->nr++)
-		park->last->next = p;
+	if (queue->nr++)
+		queue->last->next = p;
 	else
-		park->first = p;
-	park->last = p;
+		queue->first = p;
+	queue->last = p;
 }
 
-static void park_drop(struct sim_park *park)
+static void queue_drop(struct sim_queue *queue)
 {
-	struct sim_parked *p = park->first;
+	struct sim_queued *p = queue->first;
 
-	park->first = p->next;
-	park->nr--;
+	queue->first = p->next;
+	queue->nr--;
 	free(p->wire);
 	free(p);
 }
@@ -68,11 +68,11 @@ static void park_drop(struct sim_park *park)
 /* ---- out of order ------------------------------------------------------------ */
 
 /* shca_pkt_queue_add_ooo() */
-static void hold_add(struct sim_node *n, struct sim_park *kept,
+static void ooo_add(struct sim_node *n, struct sim_queue *kept,
 		     const struct shca_pkt *pkt)
 {
 	const struct sim_wire *wire = pkt->data;
-	struct sim_parked **at = &kept->first, *p;
+	struct sim_queued **at = &kept->first, *p;
 
 	while (*at && shca_psn_diff((*at)->pkt.psn, pkt->psn) < 0)
 		at = &(*at)->next;
@@ -88,9 +88,9 @@ static void hold_add(struct sim_node *n, struct sim_park *kept,
 	n->w->stat_held++;
 }
 
-u32 sim_park_end(const struct sim_node *n)
+u32 sim_queue_end(const struct sim_node *n)
 {
-	const struct sim_parked *p;
+	const struct sim_queued *p;
 	u32 end = n->resp.epsn;
 
 	for (p = n->kept[0].first; p; p = p->next)
@@ -99,16 +99,16 @@ u32 sim_park_end(const struct sim_node *n)
 }
 
 /* It was fed and has to wait: for memory that was asked for, or for an answer. */
-static bool has_to_wait(struct sim_node *n, struct sim_park *park,
+static bool has_to_wait(struct sim_node *n, struct sim_queue *queue,
 			enum shca_verdict rx, bool is_response)
 {
 	if (!shca_rx_is_later(rx))
 		return false;
-	park->behind = rx == SHCA_RX_BUSY;
+	queue->behind = rx == SHCA_RX_BUSY;
 	n->faults++;
 	n->peer->faults++;
-	if (n->asked && !park->fetching) {
-		park->fetching = true;
+	if (n->asked && !queue->fetching) {
+		queue->fetching = true;
 		sim_push(n->w, n->w->now + fetch_time(n),
 			 is_response ? SIM_EV_FETCHED_SQ : SIM_EV_FETCHED_RQ,
 			 n->idx, n->qpn, NULL);
@@ -153,8 +153,8 @@ static void feed_held(struct sim_node *n, const struct shca_pkt *pkt,
 		      enum shca_verdict rx, bool is_response)
 {
 	const u32 *expected = is_response ? &n->req.psn.una : &n->resp.epsn;
-	struct sim_park *held = &n->kept[is_response];
-	struct sim_park *park = &n->park[is_response];
+	struct sim_queue *held = &n->kept[is_response];
+	struct sim_queue *queue = &n->queue[is_response];
 	bool is_ahead = is_out_of_order(rx, is_response);
 	bool asks = shca_resp_is_asked(&n->resp, pkt, rx, is_ahead, held->nr,
 				       held->nr && pkt == &held->first->pkt);
@@ -164,10 +164,10 @@ static void feed_held(struct sim_node *n, const struct shca_pkt *pkt,
 	s32 ahead = 0;
 
 	if (is_ahead && may_hold(n, pkt, is_response))
-		hold_add(n, held, pkt);
+		ooo_add(n, held, pkt);
 	if (held->feeds)
 		return;
-	while (held->nr && !park->nr) {
+	while (held->nr && !queue->nr) {
 		next = &held->first->pkt;
 		ahead = shca_psn_diff(next->psn, *expected);
 		if (ahead > 0)
@@ -178,19 +178,19 @@ static void feed_held(struct sim_node *n, const struct shca_pkt *pkt,
 			sim_log(n->w, "node %u: psn %06x was held", n->idx,
 				next->psn);
 			rx = sim_node_accept(n, next, is_response);
-			if (has_to_wait(n, park, rx, is_response)) {
-				if (!is_response && !park->behind)
+			if (has_to_wait(n, queue, rx, is_response)) {
+				if (!is_response && !queue->behind)
 					shca_resp_not_yet(&n->resp, next->psn);
-				park_add(n, park, next);
+				queue_add(n, queue, next);
 			}
 		}
-		park_drop(held);
+		queue_drop(held);
 	}
 	if (held->nr)
 		psn = held->first->pkt.psn;
 	else if (!is_ahead)
 		psn = *expected;
-	if (park->nr)
+	if (queue->nr)
 		return;
 	if (!is_response) {
 		/* shca_rq_missing() */
@@ -203,15 +203,15 @@ static void feed_held(struct sim_node *n, const struct shca_pkt *pkt,
 }
 
 /* shca_rq_must_wait() */
-static bool must_wait(struct sim_node *n, const struct sim_park *park,
+static bool must_wait(struct sim_node *n, const struct sim_queue *queue,
 		      struct shca_pkt *pkt)
 {
 	s32 behind;
 
 	if (!sim_is_rc(n->w) ||
-	    shca_psn_diff(pkt->psn, park->last->pkt.psn) > 0)
+	    shca_psn_diff(pkt->psn, queue->last->pkt.psn) > 0)
 		return true;
-	behind = shca_psn_diff(pkt->psn, park->first->pkt.psn);
+	behind = shca_psn_diff(pkt->psn, queue->first->pkt.psn);
 	if (!behind)
 		shca_resp_not_yet(&n->resp, pkt->psn);
 	else if (behind < 0)
@@ -220,19 +220,19 @@ static bool must_wait(struct sim_node *n, const struct sim_park *park,
 }
 
 /* shca_rq_take(), shca_sq_take() */
-void sim_park_take(struct sim_node *n, struct shca_pkt *pkt, bool is_response)
+void sim_queue_take(struct sim_node *n, struct shca_pkt *pkt, bool is_response)
 {
-	struct sim_park *park = &n->park[is_response];
+	struct sim_queue *queue = &n->queue[is_response];
 	enum shca_verdict rx;
 
-	if (!park->nr) {
+	if (!queue->nr) {
 		rx = sim_node_accept(n, pkt, is_response);
-		if (!has_to_wait(n, park, rx, is_response)) {
+		if (!has_to_wait(n, queue, rx, is_response)) {
 			if (keeps(n, is_response) && rx != SHCA_RX_CNP)
 				feed_held(n, pkt, rx, is_response);
 			return;
 		}
-		if (!is_response && !park->behind) {
+		if (!is_response && !queue->behind) {
 			/* A repeated one holds nothing, unless it cannot be told now. */
 			sim_check(n->w, !sim_is_rc(n->w) ||
 				  shca_psn_diff(pkt->psn, n->resp.epsn) >= 0 ||
@@ -241,82 +241,82 @@ void sim_park_take(struct sim_node *n, struct shca_pkt *pkt, bool is_response)
 				  n->idx, pkt->psn);
 			shca_resp_not_yet(&n->resp, pkt->psn);
 		}
-	} else if (!is_response && !must_wait(n, park, pkt)) {
+	} else if (!is_response && !must_wait(n, queue, pkt)) {
 		return;
 	}
-	park_add(n, park, pkt);
+	queue_add(n, queue, pkt);
 }
 
 /* shca_rq_unpark(), shca_sq_resume() */
 static void unpark(struct sim_node *n, bool is_response)
 {
-	struct sim_park *park = &n->park[is_response];
+	struct sim_queue *queue = &n->queue[is_response];
 	enum shca_verdict rx;
 
-	park->behind = false;
+	queue->behind = false;
 	n->kept[is_response].feeds = false;
-	while (park->nr) {
-		u32 psn = park->first->pkt.psn;
+	while (queue->nr) {
+		u32 psn = queue->first->pkt.psn;
 
 		sim_log(n->w, "node %u: psn %06x has waited", n->idx, psn);
-		rx = sim_node_accept(n, &park->first->pkt, is_response);
-		if (has_to_wait(n, park, rx, is_response)) {
-			if (!is_response && !park->behind &&
+		rx = sim_node_accept(n, &queue->first->pkt, is_response);
+		if (has_to_wait(n, queue, rx, is_response)) {
+			if (!is_response && !queue->behind &&
 			    !shca_resp_said_not_yet(&n->resp, psn))
 				shca_resp_not_yet(&n->resp, psn);
 			return;
 		}
 		if (is_out_of_order(rx, is_response) &&
-		    may_hold(n, &park->first->pkt, is_response))
-			hold_add(n, &n->kept[is_response], &park->first->pkt);
-		park_drop(park);
+		    may_hold(n, &queue->first->pkt, is_response))
+			ooo_add(n, &n->kept[is_response], &queue->first->pkt);
+		queue_drop(queue);
 	}
 	if (n->kept[is_response].nr)
 		feed_held(n, &n->kept[is_response].first->pkt,
 			  SHCA_RX_DUPLICATE, is_response);
 }
 
-void sim_park_fetched(struct sim_node *n, bool is_response)
+void sim_queue_fetched(struct sim_node *n, bool is_response)
 {
-	n->park[is_response].fetching = false;
+	n->queue[is_response].fetching = false;
 	unpark(n, is_response);
 	sim_node_pump(n);
 }
 
 /* As shca_rq_continue(), and shca_sq_round() in its turn. */
-void sim_park_fed(struct sim_node *n, bool is_response)
+void sim_queue_fed(struct sim_node *n, bool is_response)
 {
 	/* (what waits for memory or an answer has an event of its own) */
 	n->kept[is_response].feeds = false;
-	if (!n->park[is_response].nr)
+	if (!n->queue[is_response].nr)
 		unpark(n, is_response);
 	sim_node_pump(n);
 }
 
 /* As shca_rq_finish(). Return: requests went on, and there may be answers. */
-bool sim_park_answered(struct sim_node *n)
+bool sim_queue_answered(struct sim_node *n)
 {
-	if (!n->park[0].behind || !shca_resp_has_room(&n->resp))
+	if (!n->queue[0].behind || !shca_resp_has_room(&n->resp))
 		return false;
 	unpark(n, false);
 	return true;
 }
 
-void sim_park_purge(struct sim_node *n)
+void sim_queue_purge(struct sim_node *n)
 {
 	u32 i;
 
 	for (i = 0; i < 2; i++) {
 		while (n->kept[i].nr)
-			park_drop(&n->kept[i]);
-		while (n->park[i].nr)
-			park_drop(&n->park[i]);
+			queue_drop(&n->kept[i]);
+		while (n->queue[i].nr)
+			queue_drop(&n->queue[i]);
 		n->kept[i].feeds = false;
-		n->park[i].fetching = false;
-		n->park[i].behind = false;
-		n->park[i].was_full = false;
+		n->queue[i].fetching = false;
+		n->queue[i].behind = false;
+		n->queue[i].was_full = false;
 		/* the product's; few, so that it is full now and then */
-		n->park[i].max = n->w->f.strict || prng_chance(&n->w->rng, 500) ?
+		n->queue[i].max = n->w->f.strict || prng_chance(&n->w->rng, 500) ?
 				 1024 : prng_range(&n->w->rng, 1, 64);
 	}
 }
