@@ -107,7 +107,7 @@ static const struct row send_rows[] = {
 		"the peer's completions" } },
 	{ RETRY_EXC_ERR, SHCA_VERR_SEQ_NAK, {
 		"The peer asked again and again for packets that were lost; the retries are used up.",
-		"the network loses many packets: a full queue, a small buffer, a wrong MTU on the way\n"
+		"the network loses many packets: a full queue, a small buffer, a wrong MTU on the path\n"
 		"retry_cnt is too small for this network (7 is the most)",
 		"packet_seq_err and out_of_sequence in /sys/class/infiniband/DEVICE/ports/1/hw_counters\n"
 		"tc -s qdisc; ethtool -S, for drops" } },
@@ -240,7 +240,7 @@ static const struct row reason_rows[] = {
 		"the peer has the number of another queue pair",
 		"qp_type at both ends; the queue pair number that the peer was told" } },
 	{ SHCA_REASON_ICRC, ANY, {
-		"A packet was damaged on the way, and was dropped.",
+		"A packet was damaged in the network, and was dropped.",
 		"a middlebox changes packets: NAT, a tunnel that is not transparent\n"
 		"an adapter or a driver damages data",
 		"rx_icrc_errors in hw_counters; tcpdump -w FILE at both ends, and compare" } },
@@ -346,8 +346,8 @@ static const struct {
 	{ "rx_pkey_mismatch", "packets of another partition: look at the P_Keys" },
 	{ "rx_qkey_mismatch", "datagrams with another Q_Key" },
 	{ "rx_transport_mismatch", "packets of another transport: the ends have queue pairs of different types" },
-	{ "rx_icrc_errors", "packets that were damaged on the way" },
-	{ "rx_vcrc_errors", "packets that were damaged on the way" },
+	{ "rx_icrc_errors", "packets that were damaged in the network" },
+	{ "rx_vcrc_errors", "packets that were damaged in the network" },
 	{ "tx_no_route", "packets that found no route to the peer" },
 	{ "cq_overflow", "completions that found their queue full" },
 	{ "malformed_rings", "impossible indices in the queues of programs" },

@@ -578,7 +578,7 @@ static void examine(const struct patient *p)
 		return;
 	obstacles_of(p->name, report_obstacle, &found);
 	if (!found)
-		report("way", NULL, "%s: no rule of fault injection has hit, and no netem is on the way",
+		report("way", NULL, "%s: no rule of fault injection has hit, and no netem is on the path",
 		       p->name);
 	if (infiniband) {
 		check_subnet(p);

@@ -71,7 +71,7 @@ static int load(void)
 /* ---- what is needed for traffic ----------------------------------------------------- */
 
 /*
- * All that a fault may befall.
+ * All that a fault can be injected into.
  * @a: @b:	connected with each other; @a sends
  * @a_cq: @b_cq: of each, for both of its queues
  * @ud: @on_srq:	for groups; with a shared receive queue

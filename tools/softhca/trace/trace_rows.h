@@ -35,7 +35,7 @@ enum trace_row_kind {
  * A row of the ladder.
  * @event:	the one that it tells of, or -1
  * @right:	the note is at the right lane, or the packet comes from there
- * @lost:	the arrow ends on its way
+ * @lost:	the arrow ends before it arrives
  * @unseen:	the packet arrived, and its sender is not in the recording
  * @late:	the packet was much longer under way than events are apart
  * @dot:	colour of a dot on the lane, or TONE_NONE
