@@ -40,7 +40,6 @@ typedef int64_t s64;
 #define max_t(t, a, b)		({ t a_ = (a), b_ = (b); a_ > b_ ? a_ : b_; })
 #define likely(x)		__builtin_expect(!!(x), 1)
 #define unlikely(x)		__builtin_expect(!!(x), 0)
-#define noinline		__attribute__((__noinline__))
 #ifndef static_assert
 #define static_assert(e, ...)	_Static_assert(e, #e)
 #endif

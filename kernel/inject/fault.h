@@ -67,14 +67,14 @@ struct shca_fault_hit {
 DECLARE_STATIC_KEY_FALSE(shca_faults_on);
 
 /* Does any device have rules? */
-static __always_inline bool shca_fault_is_any(void)
+static inline bool shca_fault_is_any(void)
 {
 	return IS_ENABLED(CONFIG_SOFTHCA_FAULT_INJECTION) &&
 	       static_branch_unlikely(&shca_faults_on);
 }
 
 /* Does @dev have rules of one of these @stages (a bit for each)? */
-static __always_inline bool shca_fault_is_on(const struct shca_dev *dev,
+static inline bool shca_fault_is_on(const struct shca_dev *dev,
 					     unsigned long stages)
 {
 	return shca_fault_is_any() && READ_ONCE(dev->faults.stages) & stages;
@@ -108,7 +108,7 @@ bool shca_fault_is_silent(const struct ib_cq *ibcq);
 int shca_fault_fail(struct shca_dev *dev, enum shca_fault_verb verb);
 
 /* Return: 0, or the errno with which a verb fails now. Context: process. */
-static __always_inline int shca_fault_verb(struct ib_device *ibdev,
+static inline int shca_fault_verb(struct ib_device *ibdev,
 					   enum shca_fault_verb verb)
 {
 	struct shca_dev *dev = to_shca_dev(ibdev);

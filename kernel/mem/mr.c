@@ -211,7 +211,7 @@ void *__shca_mr_next(const struct shca_mr *mr, u64 va, u32 *len)
 }
 
 /* @from: pointer that advances; for shca_place() */
-static __always_inline void shca_read_bytes(void *from, void *dst, u32 len)
+static inline void shca_read_bytes(void *from, void *dst, u32 len)
 {
 	const u8 **p = from;
 

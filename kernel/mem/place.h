@@ -44,7 +44,7 @@ static inline u32 shca_place_last(uintptr_t end, u32 len)
  * @read:	copies the next bytes of @from; called twice at most. Inlined, so that it is
  *		no indirect call
  */
-static __always_inline void
+static inline void
 shca_place(void *dst, u32 len, void (*read)(void *from, void *dst, u32 len),
 	   void *from)
 {

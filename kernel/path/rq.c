@@ -322,7 +322,7 @@ static const struct shca_side_ops shca_rq_ops = {
 };
 
 /* For SOFTHCA_LINT: report a first PSN other than rq_psn, until a request with rq_psn comes. */
-static noinline void shca_rq_established(struct shca_qp *qp, struct shca_side_pending *pending)
+static void shca_rq_established(struct shca_qp *qp, struct shca_side_pending *pending)
 {
 	const struct shca_resp *resp = &qp->rq.resp;
 

@@ -118,7 +118,7 @@ static bool shca_pkey_ok(const struct shca_qp *qp, struct shca_pkt *pkt)
 	return true;
 }
 
-static noinline void shca_rx_trace(const struct shca_rx_walk *rx,
+static void shca_rx_trace(const struct shca_rx_walk *rx,
 				   unsigned int nr)
 {
 	unsigned int i;
@@ -173,7 +173,7 @@ static struct shca_pkt *shca_rx_first(struct shca_rx_walk *rx,
 }
 
 /* Hand on what is left for the previous QP. @qp is next; its reference is taken over. */
-static __always_inline void shca_rx_turn(struct shca_rx_walk *rx, struct shca_qp *qp)
+static inline void shca_rx_turn(struct shca_rx_walk *rx, struct shca_qp *qp)
 {
 	shca_rx_flush(rx, true);
 	if (rx->owes)
@@ -247,7 +247,7 @@ static bool shca_rx_is_of(const struct shca_qp *qp, const struct shca_pkt *pkt)
  * The packet came by another path than the primary one. If it is valid in every other respect,
  * the peer may have migrated, and the QP follows. Return: whether the QP has migrated.
  */
-static noinline bool shca_rx_migrates(struct shca_rx_walk *rx,
+static bool shca_rx_migrates(struct shca_rx_walk *rx,
 				      const struct shca_rx_seg *seg,
 				      const struct shca_pkt *pkt)
 {
@@ -281,7 +281,7 @@ static void shca_rx_may_be_joined(struct shca_rx_walk *rx,
  * Copy @len bytes of a header, at most SHCA_HDR_MAX. The barrier keeps the compiler from
  * reading the original again instead of the copy.
  */
-static __always_inline void shca_rx_copy(u8 *to, const u8 *from, u32 len)
+static inline void shca_rx_copy(u8 *to, const u8 *from, u32 len)
 {
 	if (likely(len == SHCA_HDR_MAX))
 		memcpy(to, from, SHCA_HDR_MAX);	/* constant length: inline */
@@ -654,7 +654,7 @@ static void shca_rx_inject(struct shca_rx_walk *rx, const struct shca_rx_seg *se
  * one.
  * Return: whether the packet was dealt with.
  */
-static noinline bool shca_rx_ask_faults(struct shca_rx_walk *rx,
+static bool shca_rx_ask_faults(struct shca_rx_walk *rx,
 				     const struct shca_rx_seg *seg)
 {
 	u32 avail = min_t(u32, seg->len, SHCA_HDR_MAX);

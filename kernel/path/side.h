@@ -94,7 +94,7 @@ static inline u16 shca_side_pkey(const struct shca_qp *qp,
  * Context: softirq or bottom halves off, the side's lock held.
  * Return: whether the budget is used up.
  */
-static __always_inline bool
+static inline bool
 shca_side_transmit(struct shca_qp *qp, struct shca_side *side,
 		   const struct shca_side_ops *ops, u64 now,
 		   struct shca_side_pending *pending)
@@ -157,7 +157,7 @@ static inline bool shca_side_is_starved(const struct shca_side *side,
  * Process a received packet. It joins the backlog if its memory is not present, or if an answer
  * has to leave first. Inline where it is called twice, as most packets are small and come here.
  */
-static __always_inline void
+static inline void
 shca_side_take(struct shca_qp *qp, struct shca_side *side,
 	       const struct shca_side_ops *ops, const struct shca_pkt *pkt,
 	       u64 now, struct shca_side_pending *pending)
@@ -183,7 +183,7 @@ shca_side_take(struct shca_qp *qp, struct shca_side *side,
 }
 
 /* Process packets that differ in their PSN only: as one if all are expected and have memory. */
-static __always_inline void
+static inline void
 shca_side_take_run(struct shca_qp *qp, struct shca_side *side,
 		   const struct shca_side_ops *ops, const struct shca_pkt *pkt,
 		   u64 now, struct shca_side_pending *pending)
@@ -204,7 +204,7 @@ shca_side_take_run(struct shca_qp *qp, struct shca_side *side,
 }
 
 /* Process @nr packets from the wire. Context: softirq, the side's lock held. */
-static __always_inline void
+static inline void
 shca_side_take_all(struct shca_qp *qp, struct shca_side *side,
 		   const struct shca_side_ops *ops, const struct shca_pkt *pkt,
 		   unsigned int nr, u64 now, struct shca_side_pending *pending)
@@ -221,7 +221,7 @@ shca_side_take_all(struct shca_qp *qp, struct shca_side *side,
 #define SHCA_FEED_BUDGET	256
 
 /* Queue a packet that is out of order, if it may be. Return: false: there is no room. */
-static __always_inline bool
+static inline bool
 shca_side_add_ooo(struct shca_qp *qp, struct shca_side *side,
 	       const struct shca_side_ops *ops, const struct shca_pkt *pkt,
 	       u64 now)
@@ -240,7 +240,7 @@ shca_side_add_ooo(struct shca_qp *qp, struct shca_side *side,
  * @pkt:	was fed with this @verdict, and joins the queue if it is out of order
  * Context: softirq or bottom halves off, the side's lock held.
  */
-static __always_inline void
+static inline void
 shca_side_queue_ooo(struct shca_qp *qp, struct shca_side *side,
 	       const struct shca_side_ops *ops, const struct shca_pkt *pkt,
 	       enum shca_verdict verdict, u64 now, struct shca_side_pending *pending)
@@ -296,7 +296,7 @@ shca_side_queue_ooo(struct shca_qp *qp, struct shca_side *side,
  * Context: softirq or bottom halves off, the side's lock held.
  * Return: whether the budget is used up.
  */
-static __always_inline bool
+static inline bool
 shca_side_run_backlog(struct shca_qp *qp, struct shca_side *side,
 		 const struct shca_side_ops *ops, unsigned int budget, u64 now,
 		 struct shca_side_pending *pending)
@@ -342,7 +342,7 @@ static inline void shca_side_fatal(const struct shca_qp *qp,
  * Last call in a critical section.
  * @failed:	the core has failed, and the QP is not in the error state yet
  */
-static __always_inline void shca_side_finish(struct shca_side *side,
+static inline void shca_side_finish(struct shca_side *side,
 					     bool failed,
 					     struct shca_side_pending *pending)
 {

@@ -385,7 +385,7 @@ static void shca_sq_run_backlog(struct shca_qp *qp)
 }
 
 /* @before: congestion window before the event */
-static __always_inline void shca_sq_trace_congestion(const struct shca_qp *qp,
+static inline void shca_sq_trace_congestion(const struct shca_qp *qp,
 						     u32 before, bool cnp)
 {
 	const struct shca_cc *cc = &qp->sq.req.cc;
@@ -536,7 +536,7 @@ static void shca_sq_missing(struct shca_qp *qp, u32 psn, u32 cause, bool asks,
 	shca_req_gap(&qp->sq.req, psn, cause, now);
 }
 
-static noinline void
+static void
 shca_sq_queue_ooo(struct shca_qp *qp, const struct shca_pkt *pkt,
 		   enum shca_verdict verdict, u64 now,
 		   struct shca_side_pending *pending)

@@ -75,7 +75,7 @@ static bool shca_wc_is_solicited(const struct shca_wc *wc)
 }
 
 /* Return: whether a completion fires what the consumer armed. */
-static __always_inline bool shca_cq_fires(struct shca_cq *cq, bool solicited)
+static inline bool shca_cq_fires(struct shca_cq *cq, bool solicited)
 {
 	u32 arm, kind;
 
@@ -227,7 +227,7 @@ static bool shca_cq_has_waited(const struct shca_cq *cq)
 }
 
 /* A completion waits. Return: as shca_cq_show_locked(), if it is called. */
-static noinline bool shca_cq_gather(struct shca_cq *cq, const struct shca_wc *wc)
+static bool shca_cq_gather(struct shca_cq *cq, const struct shca_wc *wc)
 {
 	bool first = !cq->pending;
 
@@ -252,7 +252,7 @@ static u32 shca_cq_visible(const struct shca_cq *cq)
 	return cq->prod;
 }
 
-static noinline void shca_cq_disguise(const struct shca_cq *cq,
+static void shca_cq_disguise(const struct shca_cq *cq,
 				      struct shca_cqe *cqe)
 {
 	const struct shca_personality *is =

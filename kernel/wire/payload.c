@@ -39,7 +39,7 @@ struct shca_src {
 };
 
 /* GRO chains skbs whose data is not only in page fragments. */
-static noinline const u8 *shca_rx_flat_chained(const struct shca_rx_skb *rx,
+static const u8 *shca_rx_flat_chained(const struct shca_rx_skb *rx,
 					       u32 off, u32 len)
 {
 	const struct sk_buff *part;
@@ -240,7 +240,7 @@ void shca_payload_trace(u32 qpn, const struct shca_pkt *pkt, bool sent)
 }
 
 /* @read of shca_place() */
-static __always_inline void shca_src_give(void *src, void *dst, u32 len)
+static inline void shca_src_give(void *src, void *dst, u32 len)
 {
 	shca_src_read(src, dst, len);
 }
@@ -334,7 +334,7 @@ static enum shca_mem_status shca_remote_check(void *ctx, u32 rkey, u64 va,
 }
 
 /* Return: how many of the first bytes have delayed placement. */
-static noinline u32 shca_src_delayed(struct shca_src *src, struct shca_delayed *delayed,
+static u32 shca_src_delayed(struct shca_src *src, struct shca_delayed *delayed,
 				  struct shca_mr *mr, u64 va, u32 len)
 {
 	u32 n = shca_delayed_hold(delayed, mr, va, len);
@@ -818,7 +818,7 @@ static enum shca_mem_status shca_gather_sge(struct shca_mem_ctx *mem,
 }
 
 /* A fenced request may send what READs have brought. */
-static noinline void shca_delayed_fence(const struct shca_mem_ctx *mem,
+static void shca_delayed_fence(const struct shca_mem_ctx *mem,
 				     const struct shca_pkt *pkt)
 {
 	if (pkt->kind == SHCA_PAY_WR && pkt->wr->flags & SHCA_SEND_FENCE)

@@ -87,7 +87,7 @@ static bool shca_tx_piles_up(const struct shca_qp *qp)
 }
 
 /* The queue below was full. Return: whether the sender waits for it. */
-static noinline bool shca_tx_waits(struct shca_batch *batch)
+static bool shca_tx_waits(struct shca_batch *batch)
 {
 	struct shca_route *route = batch->route;
 	enum shca_queue queue;
@@ -127,7 +127,7 @@ static void shca_tx_trace_run(struct shca_batch *batch)
 }
 
 /* Trace a packet that was built, with its payload at @data. */
-static noinline void shca_tx_trace(struct shca_batch *batch,
+static void shca_tx_trace(struct shca_batch *batch,
 				   const struct shca_pkt *pkt, const u8 *data)
 {
 	if (pkt->paylen && trace_shca_payload_enabled())
@@ -139,7 +139,7 @@ static noinline void shca_tx_trace(struct shca_batch *batch,
 		trace_shca_tx(batch->qp->qpn, pkt);
 }
 
-static noinline int shca_tx_inject(const struct shca_batch *batch,
+static int shca_tx_inject(const struct shca_batch *batch,
 				     struct sk_buff *skb)
 {
 	return shca_fault_xmit(batch->qp, batch->av, batch->route, skb,

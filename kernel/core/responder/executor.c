@@ -401,8 +401,8 @@ static enum shca_verdict resp_rndv(struct shca_resp *resp,
 	return SHCA_RX_OK;
 }
 
-/* The first packet of a SEND. noinline, because it has a packet on the stack. */
-static noinline enum shca_verdict resp_send_tm(struct shca_resp *resp,
+/* The first packet of a SEND. */
+static enum shca_verdict resp_send_tm(struct shca_resp *resp,
 					  const struct shca_pkt *pkt, u32 flags,
 					  struct shca_resp_out *out)
 {

@@ -281,7 +281,7 @@ static void measure(const struct bench *b, bool json)
 /* ---- instructions ------------------------------------------------------------ */
 
 /* The tool that counts is told to count in here. */
-static noinline void counted(const struct bench *b)
+static __attribute__((__noinline__)) void counted(const struct bench *b)
 {
 	u32 i;
 
