@@ -463,7 +463,7 @@ static int shca_last_error_fill_dev(struct shca_dev *dev, int idx, void *arg)
 		uid = INVALID_UID;
 	if (net_eq(dev_net(dev->ndev), sock_net(cb->skb->sk)))
 		err = shca_last_error_walk(dev, cb->args[1], uid, shca_last_error_fill,
-				     fill);
+					   fill);
 	if (err)
 		return err;
 	cb->args[0] = idx + 1;

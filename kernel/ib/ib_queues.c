@@ -415,7 +415,7 @@ void shca_ib_flow_arrived(struct shca_ib_link *link, u8 lane, u8 period,
 	if (unlikely(!shca_ib_credits_arrived(&flow->credits, period, lane,
 					      segs * SHCA_IB_CHARGE)))
 		flow->drain = min_t(unsigned long, 2 * flow->drain,
-				     SHCA_IB_RECONCILE_MOST);
+				    SHCA_IB_RECONCILE_MOST);
 	pending = shca_ib_credits_pending(&flow->credits);
 	spin_unlock(&flow->lock);
 	if (unlikely(pending))

@@ -75,7 +75,7 @@ static inline bool shca_fault_is_any(void)
 
 /* Does @dev have rules of one of these @stages (a bit for each)? */
 static inline bool shca_fault_is_on(const struct shca_dev *dev,
-					     unsigned long stages)
+				    unsigned long stages)
 {
 	return shca_fault_is_any() && READ_ONCE(dev->faults.stages) & stages;
 }
@@ -109,7 +109,7 @@ int shca_fault_fail(struct shca_dev *dev, enum shca_fault_verb verb);
 
 /* Return: 0, or the errno with which a verb fails now. Context: process. */
 static inline int shca_fault_verb(struct ib_device *ibdev,
-					   enum shca_fault_verb verb)
+				  enum shca_fault_verb verb)
 {
 	struct shca_dev *dev = to_shca_dev(ibdev);
 

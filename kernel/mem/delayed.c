@@ -99,7 +99,7 @@ void shca_delayed_end(struct shca_delayed *delayed)
 /* ---- in a CQ ----------------------------------------------------------------- */
 
 void shca_delayed_cq_add(struct shca_delayed_cq *delayed, struct shca_mr *mr, u64 va,
-		      const u8 *bytes, u32 len)
+			 const u8 *bytes, u32 len)
 {
 	struct shca_delayed_piece *piece = &delayed->piece[delayed->nr++];
 
@@ -116,7 +116,7 @@ void shca_delayed_cq_place(struct shca_delayed_cq *delayed)
 
 	for (i = 0; i < delayed->nr; i++)
 		shca_delayed_copy(delayed->piece[i].mr, delayed->piece[i].va,
-			       delayed->piece[i].bytes, delayed->piece[i].len);
+				  delayed->piece[i].bytes, delayed->piece[i].len);
 	delayed->nr = 0;
 }
 

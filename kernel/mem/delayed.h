@@ -100,7 +100,7 @@ u32 shca_delayed_hold(struct shca_delayed *delayed, struct shca_mr *mr, u64 va, 
  * Context: the CQ's lock held.
  */
 void shca_delayed_cq_add(struct shca_delayed_cq *delayed, struct shca_mr *mr, u64 va,
-		      const u8 *bytes, u32 len);
+			 const u8 *bytes, u32 len);
 void shca_delayed_cq_place(struct shca_delayed_cq *delayed);
 bool shca_delayed_cq_meets(const struct shca_delayed_cq *delayed, u64 va, u64 len);
 
@@ -117,12 +117,12 @@ static inline bool shca_delayed_begin(struct shca_delayed *delayed, const struct
 }
 static inline void shca_delayed_place(struct shca_delayed *delayed) { }
 static inline u32 shca_delayed_hold(struct shca_delayed *delayed, struct shca_mr *mr, u64 va,
-				 u32 len)
+				    u32 len)
 {
 	return 0;
 }
 static inline void shca_delayed_cq_add(struct shca_delayed_cq *delayed, struct shca_mr *mr,
-				    u64 va, const u8 *bytes, u32 len)
+				       u64 va, const u8 *bytes, u32 len)
 {
 }
 static inline void shca_delayed_cq_place(struct shca_delayed_cq *delayed) { }

@@ -117,7 +117,7 @@ void shca_rq_refused(struct shca_qp *qp, const struct shca_pkt *pkt,
 		shca_rq_complete(qp, &out.wc);
 	else if (status != SHCA_MEM_RETRY)
 		shca_last_error_packet(&qp->rq.side, pkt, SHCA_RX_ACCESS,
-				 shca_mem_verr(status));
+				       shca_mem_verr(status));
 }
 
 /* The responder resumes at @pkt: after a delay (full queue below), or by shca_rq_resume(). */
@@ -267,7 +267,7 @@ static u32 shca_rq_expected(const struct shca_qp *qp)
 }
 
 static bool shca_rq_may_queue(struct shca_qp *qp, const struct shca_pkt *pkt,
-			     u64 now)
+			      u64 now)
 {
 	const struct shca_resp *resp = &qp->rq.resp;
 
@@ -293,7 +293,7 @@ void shca_rq_missing(struct shca_qp *qp, u32 psn, u32 cause, bool asks, u64 now)
 
 static void
 shca_rq_queue_ooo(struct shca_qp *qp, const struct shca_pkt *pkt,
-	     enum shca_verdict verdict, u64 now, struct shca_side_pending *pending)
+		  enum shca_verdict verdict, u64 now, struct shca_side_pending *pending)
 {
 	shca_side_queue_ooo(qp, &qp->rq.side, &shca_rq_ops, pkt, verdict, now, pending);
 }
@@ -343,7 +343,7 @@ void shca_rq_finish(struct shca_qp *qp, struct shca_side_pending *pending)
 	if (unlikely(qp->rq.side.feeds))
 		shca_rq_queue(qp);
 	shca_side_finish(&qp->rq.side, qp->rq.resp.state == SHCA_SIDE_ERR &&
-				       qp->state != IB_QPS_ERR, pending);
+			 qp->state != IB_QPS_ERR, pending);
 	if (unlikely(pending->events & (SHCA_EV_COMM_EST | SHCA_EV_PSN)))
 		shca_rq_established(qp, pending);
 }
@@ -452,7 +452,7 @@ SHCA_BH_HANDLER(shca_rq_continue)
 	rq->side.continuing = false;
 	rq->behind = false;
 	more = shca_side_run_backlog(qp, &rq->side, &shca_rq_ops, SHCA_BACKLOG_BUDGET,
-				now, &pending);
+				     now, &pending);
 	more |= shca_rq_respond(qp, now, &pending);
 	if (qp->state == IB_QPS_ERR)
 		more |= shca_rq_flush(qp);

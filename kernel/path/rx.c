@@ -119,7 +119,7 @@ static bool shca_pkey_ok(const struct shca_qp *qp, struct shca_pkt *pkt)
 }
 
 static void shca_rx_trace(const struct shca_rx_walk *rx,
-				   unsigned int nr)
+			  unsigned int nr)
 {
 	unsigned int i;
 
@@ -248,8 +248,8 @@ static bool shca_rx_is_of(const struct shca_qp *qp, const struct shca_pkt *pkt)
  * the peer may have migrated, and the QP follows. Return: whether the QP has migrated.
  */
 static bool shca_rx_migrates(struct shca_rx_walk *rx,
-				      const struct shca_rx_seg *seg,
-				      const struct shca_pkt *pkt)
+			     const struct shca_rx_seg *seg,
+			     const struct shca_pkt *pkt)
 {
 	struct shca_qp *qp = rx->qp;
 
@@ -511,7 +511,7 @@ struct shca_rx_alone {
 };
 
 static bool shca_rx_ask_faults(struct shca_rx_walk *rx,
-			    const struct shca_rx_seg *seg);
+			       const struct shca_rx_seg *seg);
 
 /* Receive all packets of @skb, or only @alone, past the rules of faults; frees @skb. */
 static void shca_rx_packets(const struct shca_link_ops *link,
@@ -655,7 +655,7 @@ static void shca_rx_inject(struct shca_rx_walk *rx, const struct shca_rx_seg *se
  * Return: whether the packet was dealt with.
  */
 static bool shca_rx_ask_faults(struct shca_rx_walk *rx,
-				     const struct shca_rx_seg *seg)
+			       const struct shca_rx_seg *seg)
 {
 	u32 avail = min_t(u32, seg->len, SHCA_HDR_MAX);
 	struct shca_pkt pkt = {};

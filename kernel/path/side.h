@@ -66,11 +66,11 @@ struct shca_side_ops {
 	bool (*must_wait)(struct shca_qp *qp, const struct shca_pkt *pkt,
 			  u64 now, struct shca_side_pending *pending);
 	void (*queue)(struct shca_qp *qp, const struct shca_pkt *pkt,
-		     enum shca_verdict verdict, u64 now,
-		     struct shca_side_pending *pending);
+		      enum shca_verdict verdict, u64 now,
+		      struct shca_side_pending *pending);
 	enum shca_verdict ahead;
 	bool (*may_queue)(struct shca_qp *qp, const struct shca_pkt *pkt,
-			 u64 now);
+			  u64 now);
 	u32 (*expected)(const struct shca_qp *qp);
 	bool (*asked)(const struct shca_qp *qp, const struct shca_pkt *pkt,
 		      enum shca_verdict verdict, bool is_ahead, bool goes_on);
@@ -168,7 +168,7 @@ shca_side_take(struct shca_qp *qp, struct shca_side *side,
 		verdict = ops->accept(qp, pkt, now, pending);
 		if (likely(!shca_rx_is_later(verdict))) {
 			if (ops->queue && unlikely(verdict == ops->ahead ||
-						  side->ooo.nr))
+						   side->ooo.nr))
 				ops->queue(qp, pkt, verdict, now, pending);
 			return;
 		}
@@ -223,8 +223,8 @@ shca_side_take_all(struct shca_qp *qp, struct shca_side *side,
 /* Queue a packet that is out of order, if it may be. Return: false: there is no room. */
 static inline bool
 shca_side_add_ooo(struct shca_qp *qp, struct shca_side *side,
-	       const struct shca_side_ops *ops, const struct shca_pkt *pkt,
-	       u64 now)
+		  const struct shca_side_ops *ops, const struct shca_pkt *pkt,
+		  u64 now)
 {
 	if (!ops->may_queue(qp, pkt, now) ||
 	    shca_pkt_queue_add_ooo(&side->mem, &side->ooo, pkt))
@@ -242,8 +242,8 @@ shca_side_add_ooo(struct shca_qp *qp, struct shca_side *side,
  */
 static inline void
 shca_side_queue_ooo(struct shca_qp *qp, struct shca_side *side,
-	       const struct shca_side_ops *ops, const struct shca_pkt *pkt,
-	       enum shca_verdict verdict, u64 now, struct shca_side_pending *pending)
+		    const struct shca_side_ops *ops, const struct shca_pkt *pkt,
+		    enum shca_verdict verdict, u64 now, struct shca_side_pending *pending)
 {
 	bool is_ahead = verdict == ops->ahead;
 	bool goes_on = verdict == SHCA_RX_DUPLICATE &&
@@ -298,8 +298,8 @@ shca_side_queue_ooo(struct shca_qp *qp, struct shca_side *side,
  */
 static inline bool
 shca_side_run_backlog(struct shca_qp *qp, struct shca_side *side,
-		 const struct shca_side_ops *ops, unsigned int budget, u64 now,
-		 struct shca_side_pending *pending)
+		      const struct shca_side_ops *ops, unsigned int budget, u64 now,
+		      struct shca_side_pending *pending)
 {
 	const struct shca_pkt *pkt;
 	enum shca_verdict verdict;
@@ -321,7 +321,7 @@ shca_side_run_backlog(struct shca_qp *qp, struct shca_side *side,
 	}
 	if (ops->queue && unlikely(side->ooo.nr))
 		ops->queue(qp, shca_pkt_queue_first(&side->ooo), SHCA_RX_DUPLICATE,
-			  now, pending);
+			   now, pending);
 	return !budget;
 }
 
@@ -343,8 +343,8 @@ static inline void shca_side_fatal(const struct shca_qp *qp,
  * @failed:	the core has failed, and the QP is not in the error state yet
  */
 static inline void shca_side_finish(struct shca_side *side,
-					     bool failed,
-					     struct shca_side_pending *pending)
+				    bool failed,
+				    struct shca_side_pending *pending)
 {
 	if (unlikely(side->fatal)) {
 		side->fatal = false;

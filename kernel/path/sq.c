@@ -324,7 +324,7 @@ static void shca_sq_finish(struct shca_qp *qp, struct shca_sq_pending *pending)
 	if (unlikely(sq->side.feeds))
 		shca_sq_queue(qp);
 	shca_side_finish(&sq->side, sq->req.state == SHCA_SIDE_ERR &&
-				    qp->state < IB_QPS_SQE, &pending->side);
+			 qp->state < IB_QPS_SQE, &pending->side);
 	if (unlikely(sq->drain_event) && shca_req_idle(&sq->req)) {
 		sq->drain_event = false;
 		pending->side.events |= SHCA_EV_SQ_DRAINED;
@@ -386,7 +386,7 @@ static void shca_sq_run_backlog(struct shca_qp *qp)
 
 /* @before: congestion window before the event */
 static inline void shca_sq_trace_congestion(const struct shca_qp *qp,
-						     u32 before, bool cnp)
+					    u32 before, bool cnp)
 {
 	const struct shca_cc *cc = &qp->sq.req.cc;
 
@@ -503,7 +503,7 @@ enum shca_verdict shca_sq_accept(struct shca_qp *qp, const struct shca_pkt *pkt,
 	shca_sq_trace_congestion(qp, before, verdict == SHCA_RX_CNP);
 	if (unlikely(verdict == SHCA_RX_BAD_RESPONSE))
 		shca_last_error_packet(&qp->sq.side, pkt, verdict,
-				 SHCA_VERR_RESPONSE);
+				       SHCA_VERR_RESPONSE);
 	if (verdict == SHCA_RX_OK)
 		qp->sq.side.route.heard = true;
 	shca_count_rx(qp, verdict);
@@ -525,7 +525,7 @@ static u32 shca_sq_expected(const struct shca_qp *qp)
 }
 
 static bool shca_sq_may_queue(struct shca_qp *qp, const struct shca_pkt *pkt,
-			     u64 now)
+			      u64 now)
 {
 	return shca_req_may_queue(&qp->sq.req, pkt);
 }
@@ -538,8 +538,8 @@ static void shca_sq_missing(struct shca_qp *qp, u32 psn, u32 cause, bool asks,
 
 static void
 shca_sq_queue_ooo(struct shca_qp *qp, const struct shca_pkt *pkt,
-		   enum shca_verdict verdict, u64 now,
-		   struct shca_side_pending *pending)
+		  enum shca_verdict verdict, u64 now,
+		  struct shca_side_pending *pending)
 {
 	/* A CNP has no PSN. */
 	if (verdict != SHCA_RX_CNP)

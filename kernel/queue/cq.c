@@ -253,7 +253,7 @@ static u32 shca_cq_visible(const struct shca_cq *cq)
 }
 
 static void shca_cq_disguise(const struct shca_cq *cq,
-				      struct shca_cqe *cqe)
+			     struct shca_cqe *cqe)
 {
 	const struct shca_personality *is =
 		&to_shca_dev(cq->ibcq.device)->personality;

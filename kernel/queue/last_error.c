@@ -98,7 +98,7 @@ static u8 shca_verdict_reason(enum shca_verdict verdict)
 }
 
 void shca_last_error_packet(struct shca_side *side, const struct shca_pkt *pkt,
-		      enum shca_verdict verdict, u16 vendor_err)
+			    enum shca_verdict verdict, u16 vendor_err)
 {
 	struct shca_dump_error *error = &side->error;
 	u8 reason = shca_verdict_reason(verdict);
@@ -129,7 +129,7 @@ void shca_last_error_queue(struct shca_side *side, u8 what)
 }
 
 void shca_last_error_dropped(struct shca_qp *qp, const struct shca_pkt *pkt,
-		       enum shca_counter id)
+			     enum shca_counter id)
 {
 	struct shca_dump_error *error = &qp->dropped;
 	u8 reason;
@@ -174,7 +174,7 @@ void shca_last_error_clear(struct shca_qp *qp)
 /* ---- reading ---------------------------------------------------------------- */
 
 static void shca_last_error_read_dropped(const struct shca_qp *qp,
-				   struct shca_dump_error *error)
+					 struct shca_dump_error *error)
 {
 	error->what = READ_ONCE(qp->dropped.what);
 	error->when = READ_ONCE(qp->dropped.when);
@@ -185,7 +185,7 @@ static void shca_last_error_read_dropped(const struct shca_qp *qp,
 }
 
 static void shca_last_error_read_locked(const struct shca_qp *qp,
-				  struct shca_dump_fate *errors)
+					struct shca_dump_fate *errors)
 {
 	const struct shca_recv_ring *ring = &qp->rq.ring;
 	const struct shca_req *req = &qp->sq.req;
@@ -260,7 +260,7 @@ struct shca_last_error_walk {
 };
 
 static bool shca_last_error_is_for(const struct shca_last_error_walk *walk, kuid_t uid,
-			     bool is_user)
+				   bool is_user)
 {
 	return !uid_valid(walk->uid) || (is_user && uid_eq(walk->uid, uid));
 }
@@ -297,8 +297,8 @@ static bool shca_history_get(struct shca_history *history, u32 i,
 }
 
 int shca_last_error_walk(struct shca_dev *dev, long from, kuid_t uid,
-		   int (*fn)(const struct shca_dump_fate *errors, void *arg),
-		   void *arg)
+			 int (*fn)(const struct shca_dump_fate *errors, void *arg),
+			 void *arg)
 {
 	struct shca_last_error_walk walk = {
 		.dev = dev, .pass = from, .uid = uid, .fn = fn, .arg = arg,

@@ -20,7 +20,7 @@ void shca_last_error_wc(struct shca_side *side, const struct shca_wc *wc, u32 ps
  * @vendor_err:	SHCA_VERR_*: the check that failed
  */
 void shca_last_error_packet(struct shca_side *side, const struct shca_pkt *pkt,
-		      enum shca_verdict verdict, u16 vendor_err);
+			    enum shca_verdict verdict, u16 vendor_err);
 
 /*
  * A queue has failed without a completion; the side's lock is held.
@@ -30,7 +30,7 @@ void shca_last_error_queue(struct shca_side *side, u8 what);
 
 /* @pkt is refused before it reaches a side. Context: softirq. */
 void shca_last_error_dropped(struct shca_qp *qp, const struct shca_pkt *pkt,
-		       enum shca_counter id);
+			     enum shca_counter id);
 
 /* Forget the errors, as the QP begins anew; both locks are held. */
 void shca_last_error_clear(struct shca_qp *qp);
@@ -54,7 +54,7 @@ void shca_history_exit(struct shca_dev *dev);
  * Return: 0, or the error of @fn.
  */
 int shca_last_error_walk(struct shca_dev *dev, long from, kuid_t uid,
-		   int (*fn)(const struct shca_dump_fate *errors, void *arg),
-		   void *arg);
+			 int (*fn)(const struct shca_dump_fate *errors, void *arg),
+			 void *arg);
 
 #endif

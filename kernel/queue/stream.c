@@ -158,7 +158,7 @@ void shca_stream_doorbell(struct shca_qp *qp)
 	if (!stream->until) {
 		stream->row = 0;
 		stream->threshold = min_t(u32, stream->threshold * 2,
-					 SHCA_STREAM_MAX);
+					  SHCA_STREAM_MAX);
 	}
 	stream->until = shca_stream_next(stream, now);
 	shca_stream_set(qp, qp->sq.seen + stream->batch);

@@ -40,7 +40,7 @@ struct shca_src {
 
 /* GRO chains skbs whose data is not only in page fragments. */
 static const u8 *shca_rx_flat_chained(const struct shca_rx_skb *rx,
-					       u32 off, u32 len)
+				      u32 off, u32 len)
 {
 	const struct sk_buff *part;
 	u32 end = rx->frag_off;
@@ -335,7 +335,7 @@ static enum shca_mem_status shca_remote_check(void *ctx, u32 rkey, u64 va,
 
 /* Return: how many of the first bytes have delayed placement. */
 static u32 shca_src_delayed(struct shca_src *src, struct shca_delayed *delayed,
-				  struct shca_mr *mr, u64 va, u32 len)
+			    struct shca_mr *mr, u64 va, u32 len)
 {
 	u32 n = shca_delayed_hold(delayed, mr, va, len);
 
@@ -363,7 +363,7 @@ static enum shca_mem_status shca_remote_write(void *ctx, u32 rkey, u64 va,
 		return status;
 	if (static_branch_unlikely(&shca_manners_on) && mem->qp->rq.delayed)
 		delayed = shca_src_delayed(&src, mem->qp->rq.delayed, mr, va,
-				     pkt->paylen);
+					   pkt->paylen);
 	shca_mr_fill(mr, va + delayed, pkt->paylen - delayed, &src);
 	shca_mr_put_kept(shca_src_kept(&src), mr);
 	trace_shca_place(mem->qp->qpn, pkt, true);
@@ -507,8 +507,8 @@ static enum shca_mem_status shca_scatter(struct shca_mem_ctx *mem,
 /* As shca_scatter(); with @begins, the first bytes are placed at the completion in @cq. */
 static enum shca_mem_status
 shca_scatter_delayed(struct shca_mem_ctx *mem, struct shca_cq *cq, struct ib_pd *pd,
-		  const struct shca_sge *sge, u32 nr, u32 off, u32 len, bool begins,
-		  struct shca_src *src)
+		     const struct shca_sge *sge, u32 nr, u32 off, u32 len, bool begins,
+		     struct shca_src *src)
 {
 	enum shca_mem_status status;
 	u8 bytes[SHCA_DELAYED_BYTES];
@@ -548,7 +548,7 @@ shca_scatter_delayed(struct shca_mem_ctx *mem, struct shca_cq *cq, struct ib_pd 
  * message.
  */
 static struct shca_cq *shca_delayed_cq_of(const struct shca_qp *qp, bool answer,
-				       const struct shca_sge *sge)
+					  const struct shca_sge *sge)
 {
 	struct shca_cq *cq = answer ? qp->sq.cq : qp->rq.cq;
 
@@ -582,8 +582,8 @@ static enum shca_mem_status shca_local_scatter(void *ctx,
 	if (static_branch_unlikely(&shca_manners_on) &&
 	    shca_delayed_cq_of(qp, answer, sge))
 		status = shca_scatter_delayed(mem, shca_delayed_cq_of(qp, answer, sge),
-					   pd, sge, nr, off, pkt->paylen,
-					   shca_begins(qp, off), &src);
+					      pd, sge, nr, off, pkt->paylen,
+					      shca_begins(qp, off), &src);
 	else
 		status = shca_scatter(mem, pd, sge, nr, off, pkt->paylen, &src);
 	if (status == SHCA_MEM_OK)
@@ -600,7 +600,7 @@ static enum shca_mem_status shca_local_store(void *ctx,
 
 	if (static_branch_unlikely(&shca_manners_on) && mem->qp->sq.cq->delayed)
 		return shca_scatter_delayed(mem, mem->qp->sq.cq, mem->qp->pd, sge,
-					 nr, 0, len, true, &src);
+					    nr, 0, len, true, &src);
 	return shca_scatter(mem, mem->qp->pd, sge, nr, 0, len, &src);
 }
 
@@ -819,7 +819,7 @@ static enum shca_mem_status shca_gather_sge(struct shca_mem_ctx *mem,
 
 /* A fenced request may send what READs have brought. */
 static void shca_delayed_fence(const struct shca_mem_ctx *mem,
-				     const struct shca_pkt *pkt)
+			       const struct shca_pkt *pkt)
 {
 	if (pkt->kind == SHCA_PAY_WR && pkt->wr->flags & SHCA_SEND_FENCE)
 		shca_cq_place(mem->qp->sq.cq);

@@ -79,7 +79,7 @@ static struct shca_queued_pkt *shca_pkt_queue_at(struct list_head *node)
 
 /* Is @node, which may be the head of the list, a packet in @skb? */
 static bool shca_pkt_queue_is_in(const struct shca_pkt_queue *queue,
-			    struct list_head *node, const struct sk_buff *skb)
+				 struct list_head *node, const struct sk_buff *skb)
 {
 	return queue->nr && node != &queue->list &&
 	       shca_pkt_queue_at(node)->in.skb == skb;
@@ -87,7 +87,7 @@ static bool shca_pkt_queue_is_in(const struct shca_pkt_queue *queue,
 
 /* Bytes charged for one more packet behind @before. */
 static u32 shca_pkt_queue_bytes(const struct shca_pkt_queue *queue,
-			   struct list_head *before, const struct sk_buff *skb)
+				struct list_head *before, const struct sk_buff *skb)
 {
 	if (shca_pkt_queue_is_in(queue, before, skb))
 		return sizeof(struct shca_queued_pkt);
@@ -96,7 +96,7 @@ static u32 shca_pkt_queue_bytes(const struct shca_pkt_queue *queue,
 
 /* CPUs check and add without a lock, so the bound may be exceeded a little. */
 static bool shca_pkt_queue_has_room(const struct shca_pkt_queue *queue,
-			       const struct shca_pkt_queue_bound *bound, u32 bytes)
+				    const struct shca_pkt_queue_bound *bound, u32 bytes)
 {
 	unsigned long ram = totalram_pages() / SHCA_PKT_QUEUE_OF_RAM;
 	long most = min_t(unsigned long, bound->bytes >> PAGE_SHIFT, ram) << PAGE_SHIFT;
@@ -115,7 +115,7 @@ static void shca_pkt_queue_account(struct shca_pkt_queue *queue, long bytes)
 /* Add @pkt behind @before. Return: NULL: the packet is lost. */
 static struct shca_queued_pkt *
 shca_pkt_queue_insert(struct shca_pkt_queue *queue, const struct shca_pkt_queue_bound *bound,
-		 struct list_head *before, const struct shca_pkt *pkt)
+		      struct list_head *before, const struct shca_pkt *pkt)
 {
 	const struct shca_rx_skb *in = pkt->data;
 	struct shca_queued_pkt *p, *next;
@@ -156,11 +156,11 @@ shca_pkt_queue_insert(struct shca_pkt_queue *queue, const struct shca_pkt_queue_
 }
 
 bool shca_pkt_queue_add(struct shca_mem_ctx *mem, struct shca_pkt_queue *queue,
-		   const struct shca_pkt *pkt)
+			const struct shca_pkt *pkt)
 {
 	queue->total = &mem->qp->dev->backlog_bytes;
 	return shca_pkt_queue_insert(queue, &shca_backlog_bound,
-				queue->nr ? queue->list.prev : &queue->list, pkt);
+				     queue->nr ? queue->list.prev : &queue->list, pkt);
 }
 
 /* Add @p to the tree, behind its last packet. */
@@ -188,7 +188,7 @@ static bool shca_pkt_queue_append(struct shca_pkt_queue *queue, const struct shc
 }
 
 bool shca_pkt_queue_add_ooo(struct shca_mem_ctx *mem, struct shca_pkt_queue *queue,
-		    const struct shca_pkt *pkt)
+			    const struct shca_pkt *pkt)
 {
 	struct list_head *before = &queue->list;
 	struct rb_node *parent = NULL, **link;

@@ -12,13 +12,13 @@
  * Return: false: the queue is full, or there is no memory: the packet is lost.
  */
 bool shca_pkt_queue_add(struct shca_mem_ctx *mem, struct shca_pkt_queue *queue,
-		   const struct shca_pkt *pkt);
+			const struct shca_pkt *pkt);
 /*
  * Put a packet into the out-of-order queue. Context: the side's lock held.
  * Return: as shca_pkt_queue_add(); true also if the packet is queued already.
  */
 bool shca_pkt_queue_add_ooo(struct shca_mem_ctx *mem, struct shca_pkt_queue *queue,
-		    const struct shca_pkt *pkt);
+			    const struct shca_pkt *pkt);
 /* The first queued packet; NULL: none is queued. */
 const struct shca_pkt *shca_pkt_queue_first(struct shca_pkt_queue *queue);
 /* The last queued packet; at least one is queued. */

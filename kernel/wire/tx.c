@@ -128,7 +128,7 @@ static void shca_tx_trace_run(struct shca_batch *batch)
 
 /* Trace a packet that was built, with its payload at @data. */
 static void shca_tx_trace(struct shca_batch *batch,
-				   const struct shca_pkt *pkt, const u8 *data)
+			  const struct shca_pkt *pkt, const u8 *data)
 {
 	if (pkt->paylen && trace_shca_payload_enabled())
 		trace_shca_payload(batch->qp->qpn, pkt, true, data,
@@ -140,7 +140,7 @@ static void shca_tx_trace(struct shca_batch *batch,
 }
 
 static int shca_tx_inject(const struct shca_batch *batch,
-				     struct sk_buff *skb)
+			  struct sk_buff *skb)
 {
 	return shca_fault_xmit(batch->qp, batch->av, batch->route, skb,
 			       shca_opcode_info(batch->first.opcode)->hdr_len,
@@ -476,7 +476,7 @@ static enum shca_mem_status shca_build(struct shca_batch *batch,
 /* Ask the rules about a packet, and send it by shca_tx_one() as a batch of its own. */
 static enum shca_mem_status
 shca_tx_ask_faults(struct shca_batch *batch, const struct shca_pkt *pkt,
-		const struct shca_pkt **failed)
+		   const struct shca_pkt **failed)
 {
 	struct shca_qp *qp = batch->qp;
 	enum shca_mem_status status;

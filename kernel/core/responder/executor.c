@@ -403,8 +403,8 @@ static enum shca_verdict resp_rndv(struct shca_resp *resp,
 
 /* The first packet of a SEND. */
 static enum shca_verdict resp_send_tm(struct shca_resp *resp,
-					  const struct shca_pkt *pkt, u32 flags,
-					  struct shca_resp_out *out)
+				      const struct shca_pkt *pkt, u32 flags,
+				      struct shca_resp_out *out)
 {
 	struct shca_pkt body;
 	enum shca_verdict verdict;
