@@ -13,7 +13,8 @@
 #   make style         prose, codespell, pyflakes, shellcheck, clang-format, kernel-doc, checkpatch, sparse
 #   make deb           packages: the module for DKMS, the provider and the tool
 #   make bench         how fast, beside Soft-RoCE; BENCH=pattern, BENCH_REPS=n, BENCH_QUICK=1;
-#                      over networks that lose, delay, reorder: BENCH=badnet, BENCH_JUDGE=1
+#                      over networks that lose, delay, reorder: BENCH=badnet, BENCH_JUDGE=1;
+#                      what bytes and packets cost on this CPU, without a guest: BENCH=native
 #   make install       module, provider and tool for this machine; make uninstall
 #   make clean         removes what was built, keeps what was downloaded
 #   make distclean     removes build/
