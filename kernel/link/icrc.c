@@ -116,7 +116,7 @@ static u32 shca_crc32_short(u64 state, const u8 *data, unsigned int len)
 
 /* ---- crypto library ------------------------------------------------------- */
 
-#ifdef HAVE_CRC32_ACCELERATED	/* otherwise crc32_le() uses these instructions */
+#ifdef HAVE_CRC32_ACCELERATED	/* crc32_le() uses these instructions itself */
 
 static bool shca_crc32_find_crypto(void)
 {
@@ -269,20 +269,45 @@ u32 shca_crc32(u32 crc, const void *data, unsigned int len)
 /* Byte of the BTH that counts as ones. */
 #define SHCA_BTH_VARIANT	4
 
+#ifdef HAVE_CRC32_ACCELERATED
+
+/*
+ * crc32_le() adds the state to the next four bytes. After one byte by table these end with
+ * the one that is flipped. It reads unaligned data as fast: tables would take longer to
+ * align it.
+ */
+static u32 shca_crc32_bth_long(u64 state, const u8 *bth, unsigned int len)
+{
+	u32 crc = state, flip = state >> 32;
+
+	crc = crc >> 8 ^ shca_crc32_tables[0][(u8)(crc ^ bth[0])];
+	return crc32_le(crc ^ flip << 24, bth + 1, len - 1);
+}
+
+#else
+
+/* The library and the crypto library prefer aligned data. */
+static u32 shca_crc32_bth_long(u64 state, const u8 *bth, unsigned int len)
+{
+	unsigned int head = SHCA_BTH_BYTES +
+			    -(uintptr_t)(bth + SHCA_BTH_BYTES) % SHCA_CRC32_BLOCK;
+
+	return shca_crc32_by(shca_crc32_way, shca_crc32_short(state, bth, head),
+			     bth + head, len - head);
+}
+
+#endif
+
 u32 shca_crc32_bth(u32 crc, const u8 *bth, unsigned int len)
 {
 	u64 state = crc | (u64)(u8)~bth[SHCA_BTH_VARIANT] <<
 			  8 * SHCA_BTH_VARIANT;
-	/* The other methods prefer aligned data. */
-	unsigned int head = SHCA_BTH_BYTES +
-			    -(uintptr_t)(bth + SHCA_BTH_BYTES) % 16;
 
 	if (len < SHCA_CRC32_SHORT)
 		return shca_crc32_short(state, bth, len);
 	if (shca_crc32_way == SHCA_CRC32_FOLD)
 		return shca_crc32_fold(state, bth, len);
-	crc = shca_crc32_short(state, bth, head);
-	return shca_crc32_by(shca_crc32_way, crc, bth + head, len - head);
+	return shca_crc32_bth_long(state, bth, len);
 }
 
 static u32 shca_crc32_skb(u32 crc, const struct sk_buff *skb, unsigned int off,
