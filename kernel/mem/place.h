@@ -24,9 +24,9 @@ static inline u32 shca_place_last(uintptr_t end, u32 len)
  * nor a weakly ordered CPU does.
  *
  * Both barriers pair with the acquire of the program that polls. The first one is before the
- * end (litmus: write-poll). The second one is before whatever is placed next (litmus:
- * write-next). Where that is on another CPU, the lock of the receiving side is between them
- * (litmus: write-handover).
+ * end (litmus: write-poll). The second one is before whatever is placed next
+ * (litmus: write-next). Where that is on another CPU, the lock of the receiving side is
+ * between them (litmus: write-handover).
  */
 #define SHCA_PLACE_LAST(type, dst, read, from)				\
 	do {								\
