@@ -524,10 +524,16 @@ static void own_frames_are_ignored(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, shca_ib_port_rx(port, &hello, mac_of(1), seg->now),
 			0u);
 	KUNIT_EXPECT_EQ(test, port->phys, SHCA_IB_PHYS_POLLING);
-	hello = (struct shca_ib_hello){ .session = 9, .guid = 0x10 };
-	KUNIT_EXPECT_EQ(test, shca_ib_port_rx(port, &hello, mac_of(1), seg->now),
-			0u);
-	KUNIT_EXPECT_EQ(test, port->phys, SHCA_IB_PHYS_POLLING);
+}
+
+/* A cable joins two ports of one switch, which have one GUID. */
+static void ports_of_one_guid_come_up(struct kunit *test)
+{
+	struct segment *seg = segment(test, 2);
+
+	seg->port[1].guid = seg->port[0].guid;
+	run(seg, 25);
+	expect_up(test, seg, 0, 1);
 }
 
 /* Whatever comes in, hellos leave 10 ms apart at least. */
@@ -646,6 +652,7 @@ static struct kunit_case ib_hello_cases[] = {
 	KUNIT_CASE(third_port_stays_out),
 	KUNIT_CASE(circle_of_three_is_broken),
 	KUNIT_CASE(own_frames_are_ignored),
+	KUNIT_CASE(ports_of_one_guid_come_up),
 	KUNIT_CASE(flood_does_not_echo),
 	KUNIT_CASE(downs_saturate),
 	KUNIT_CASE(hello_both_ways),

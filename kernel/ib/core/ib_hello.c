@@ -161,9 +161,11 @@ u32 shca_ib_port_rx(struct shca_ib_port *port, const struct shca_ib_hello *hello
 	u32 events = 0;
 	bool known;
 
-	/* A hello of this port that comes back is ignored. */
-	if (port_is_off(port) || hello->session == port->session ||
-	    hello->guid == port->guid)
+	/*
+	 * A frame of this port that comes back is no peer. The session alone tells: the ports of a
+	 * switch have one GUID, and a cable may join two of them.
+	 */
+	if (port_is_off(port) || hello->session == port->session)
 		return 0;
 	known = port_is_from_peer(port, hello, mac);
 	if (hello->bye)
