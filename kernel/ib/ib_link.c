@@ -87,6 +87,7 @@ static void shca_ib_note(struct shca_ib_link *link, u32 events)
 		shca_ib_tell(link, shca_ib_sma_link(&link->sma, phys, false));
 	}
 	link->sma.peer_lanes = link->phy.peer.lanes;
+	link->sma.peer_mtu = link->phy.peer.mtu;
 	if (events & SHCA_IB_EV_UP) {
 		shca_ib_tell(link, shca_ib_sma_link(&link->sma, phys, true));
 		shca_ib_flow_set(&link->flow, &link->sma);

@@ -572,6 +572,33 @@ static void states_follow_each_other(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, shca_ib_sma_link(&fx->sma, SHCA_IB_PHYS_POLLING, false), 0u);
 }
 
+/* NeighborMTU is the smaller MTUCap of both ends, else OpenSM resets the link at each sweep. */
+static void neighbor_mtu_is_that_of_both_ends(struct kunit *test)
+{
+	static const struct {
+		u8 own;
+		u16 peer;
+		u8 neighbor;
+	} rows[] = {
+		{ 5, 2048, 4 }, { 4, 4096, 4 }, { 5, 4096, 5 }, { 5, 4095, 4 }, { 5, 256, 1 },
+		{ 5, 65535, 5 }, { 1, 4096, 1 }, { 3, 512, 2 },
+		/* not known */
+		{ 5, 0, 5 }, { 3, 255, 3 },
+	};
+	struct fx_sma *fx = fx_sma(test);
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		fx->sma.mtu_cap = rows[i].own;
+		fx->sma.peer_mtu = rows[i].peer;
+		shca_ib_sma_link(&fx->sma, SHCA_IB_PHYS_LINK_UP, true);
+		get(fx, PORTINFO);
+		KUNIT_EXPECT_EQ(test, fx->out[64 + 36] >> 4, rows[i].neighbor);
+		KUNIT_EXPECT_EQ(test, fx->out[64 + 41] & 0xf, rows[i].own);
+		shca_ib_sma_link(&fx->sma, SHCA_IB_PHYS_POLLING, false);
+	}
+}
+
 static void link_is_disabled_and_trained(struct kunit *test)
 {
 	struct fx_sma *fx = fx_sma(test);
@@ -1054,6 +1081,7 @@ static struct kunit_case ib_sma_cases[] = {
 	KUNIT_CASE(sl_to_vl_is_read_and_set),
 	KUNIT_CASE(vl_arb_is_read_and_set),
 	KUNIT_CASE(states_follow_each_other),
+	KUNIT_CASE(neighbor_mtu_is_that_of_both_ends),
 	KUNIT_CASE(link_is_disabled_and_trained),
 	KUNIT_CASE(key_protects),
 	KUNIT_CASE(lease_ends_protection),

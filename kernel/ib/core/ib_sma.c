@@ -69,13 +69,21 @@ static u32 sma_set_state(struct shca_ib_sma *sma, u8 state)
 	return state == SHCA_IB_STATE_ACTIVE ? SHCA_IB_SMA_ACTIVE : 0;
 }
 
+/* Code of the largest path MTU within so many bytes; 0: none is that small. */
+static u8 mtu_code(u16 bytes)
+{
+	return bytes < 256 ? 0 : min_t(u8, fls(bytes) - 8, 5);
+}
+
 u32 shca_ib_sma_link(struct shca_ib_sma *sma, u8 phys, bool up)
 {
+	u8 peer = mtu_code(sma->peer_mtu);
+
 	sma->phys = phys;
 	if (!up)
 		return sma_set_state(sma, SHCA_IB_STATE_DOWN);
-	/* The value that a subnet manager computes; with another one OpenSM resets the link. */
-	sma->neighbor_mtu = sma->mtu_cap;
+	/* OpenSM resets the link where it finds other values than those that it computes. */
+	sma->neighbor_mtu = peer ? min_t(u8, sma->mtu_cap, peer) : sma->mtu_cap;
 	sma->lanes.code = min_t(u8, sma->lanes_set, max_t(u8, sma->peer_lanes, 1));
 	return sma_set_state(sma, SHCA_IB_STATE_INIT);
 }

@@ -100,12 +100,13 @@ struct shca_ib_overruns {
  * @sm_sl:	service level of packets to the master subnet manager
  * @subnet_timeout:	least time between traps: 4.096 us * 2^this
  * @lanes:	those in use: the smaller one of the next two
- * @lanes_set:	code of the lanes that the manager has set
- * @peer_lanes:	code of the lanes that the peer has; 0: it has one
- * @hoq_life:	a packet waits 4.096 us * 2^this as the first of its lane
- * @down_default: LinkDownDefaultState: stored for the subnet manager
- * @stall_count: VLStallCount: stored for the subnet manager
- * @traps:	notices, and traps to the subnet manager
+ * @lanes_set:	code of those that the manager wants
+ * @peer_lanes:	code of those that the peer has; 0: it has one
+ * @peer_mtu:	largest path MTU of the peer in bytes; below 256: not known
+ * @hoq_life:	4.096 us * 2^this is how long a packet waits as the first of its lane
+ * @down_default: LinkDownDefaultState: kept for the subnet manager
+ * @stall_count: VLStallCount: kept for it
+ * @traps:	what it is told unasked
  */
 struct shca_ib_sma {
 	u8 desc[SHCA_IB_DESC_BYTES];
@@ -137,6 +138,7 @@ struct shca_ib_sma {
 	struct shca_ib_lanes lanes;
 	u8 lanes_set;
 	u8 peer_lanes;
+	u16 peer_mtu;
 	u8 hoq_life;
 	u8 down_default;
 	u8 stall_count;
