@@ -30,7 +30,7 @@ static bool sma_holds(const struct shca_ib_sma *s)
  *
  * proof: set_port slow --unwind 65
  * planted: ib/core/ib_sma.c: s/vls <= SHCA_IB_VL_CAP \&\&/vls <= SHCA_IB_VL_CAP + 1 \&\&/
- * planted: ib/core/ib_sma.c: s/sma->state == SHCA_IB_STATE_ARMED ||$/sma->state >= SHCA_IB_STATE_INIT ||/
+ * planted: ib/core/ib_sma.c: s/now == SHCA_IB_STATE_ARMED ||$/now >= SHCA_IB_STATE_INIT ||/
  */
 void set_port(void)
 {
@@ -96,7 +96,7 @@ void guids(void)
  * P_KeyTable: nothing beyond the partitions of the port.
  *
  * proof: pkeys quick --unwind 34
- * planted: ib/core/ib_sma.c: s/i < sma->partitions \&\& i < SHCA_IB_PKEYS/i <= sma->partitions/
+ * planted: ib/core/ib_sma.c: s/i < nr \&\& i < SHCA_IB_PKEYS/i <= nr/
  */
 void pkeys(void)
 {
@@ -107,8 +107,8 @@ void pkeys(void)
 
 	assume(sma.partitions <= SHCA_IB_PKEYS && i < SHCA_IB_PKEYS);
 	was = sma.pkeys[i];
-	set_pkey_table(&sma, data);
-	pkey_table(&sma, seen);
+	shca_ib_pkeys_set(sma.pkeys, sma.partitions, data);
+	shca_ib_pkeys_get(sma.pkeys, seen);
 	claim(sma.pkeys[i] == (i < sma.partitions ? get_be16(data + 2 * i) : was));
 	claim(get_be16(seen + 2 * i) == sma.pkeys[i]);
 }
@@ -127,8 +127,8 @@ void sl2vl(void)
 	sma.lanes.is_mapped = any_bool();
 	assume(sma_holds(&sma) && sl < SHCA_IB_SLS);
 	if (any_bool()) {
-		set_sl_to_vl(&sma, data);
-		sl_to_vl(&sma, seen);
+		shca_ib_sl2vl_set(sma.lanes.sl2vl, data);
+		shca_ib_sl2vl_get(sma.lanes.sl2vl, seen);
 		claim(seen[sl / 2] == data[sl / 2]);
 	}
 	lane = shca_ib_lane_of(&sma.lanes, sl);
@@ -141,8 +141,8 @@ void sl2vl(void)
  * protection. Clocks up to 2^55 ns.
  *
  * proof: key slow --unwind 65
- * planted: ib/core/ib_sma.c: s/sma->mkey.prot < 2)/sma->mkey.prot <= 2)/
- * planted: ib/core/ib_sma.c: s/from->now >= sma->mkey.lease_end/from->now + 1 >= sma->mkey.lease_end/
+ * planted: ib/core/ib_sma.c: s/key->prot < 2)/key->prot <= 2)/
+ * planted: ib/core/ib_sma.c: s/now >= mkey->lease_end/now + 1 >= mkey->lease_end/
  */
 void key(void)
 {

@@ -8,22 +8,6 @@
 #include "ib_sma.h"
 #include "ib_smp.h"
 
-#define STATUS_VERSION		0x0004
-#define STATUS_METHOD		0x0008
-#define STATUS_ATTR		0x000c
-#define STATUS_FIELD		0x001c
-/* Direction of a directed-route SMP: it returns. */
-#define STATUS_RETURNS		0x8000
-
-#define ATTR_NODE_DESC		0x0010
-#define ATTR_NODE_INFO		0x0011
-#define ATTR_GUID_INFO		0x0014
-#define ATTR_PORT_INFO		0x0015
-#define ATTR_PKEY_TABLE		0x0016
-#define ATTR_SL_TO_VL		0x0017
-#define ATTR_VL_ARB		0x0018
-#define ATTR_SM_INFO		0x0020
-
 #define CAP_IS_SM		(1u << 1)
 
 /* Link width 4x, link speed 2.5 Gbit/s. */
@@ -140,8 +124,7 @@ static void port_info(const struct shca_ib_sma *sma, u8 *data, bool with_mkey)
 	data[53] = sma->phys_limit << 4 | sma->overruns.limit;
 }
 
-/* May a subnet manager ask for this state now? */
-static bool port_state_ok(const struct shca_ib_sma *sma, u8 state, u8 phys)
+bool shca_ib_state_ok(u8 now, u8 state, u8 phys)
 {
 	switch (state) {
 	case SHCA_IB_STATE_NOP:
@@ -149,11 +132,11 @@ static bool port_state_ok(const struct shca_ib_sma *sma, u8 state, u8 phys)
 		return phys == 0 || phys == SHCA_IB_PHYS_POLLING ||
 		       phys == SHCA_IB_PHYS_DISABLED;
 	case SHCA_IB_STATE_ARMED:
-		return !phys && (sma->state == SHCA_IB_STATE_INIT ||
-				 sma->state == SHCA_IB_STATE_ARMED);
+		return !phys && (now == SHCA_IB_STATE_INIT ||
+				 now == SHCA_IB_STATE_ARMED);
 	case SHCA_IB_STATE_ACTIVE:
-		return !phys && (sma->state == SHCA_IB_STATE_ARMED ||
-				 sma->state == SHCA_IB_STATE_ACTIVE);
+		return !phys && (now == SHCA_IB_STATE_ARMED ||
+				 now == SHCA_IB_STATE_ACTIVE);
 	default:
 		return false;
 	}
@@ -171,7 +154,7 @@ static bool port_info_ok(const struct shca_ib_sma *sma, const u8 *data)
 		(data[35] & 0xf) == 0xf) &&
 	       (data[33] & 0xf) <= SHCA_IB_PHYS_POLLING &&
 	       mtu <= sma->mtu_cap && vls <= SHCA_IB_VL_CAP &&
-	       port_state_ok(sma, data[32] & 0xf, data[33] >> 4);
+	       shca_ib_state_ok(sma->state, data[32] & 0xf, data[33] >> 4);
 }
 
 static u32 port_apply_state(struct shca_ib_sma *sma, u8 state, u8 phys)
@@ -264,64 +247,58 @@ static u32 set_guid_info(struct shca_ib_sma *sma, const u8 *data)
 	return what;
 }
 
-static void pkey_table(const struct shca_ib_sma *sma, u8 *data)
+void shca_ib_pkeys_get(const u16 pkeys[SHCA_IB_PKEYS], u8 *data)
 {
 	u32 i;
 
 	for (i = 0; i < SHCA_IB_PKEYS; i++)
-		put_be16(data + 2 * i, sma->pkeys[i]);
+		put_be16(data + 2 * i, pkeys[i]);
 }
 
-/* Entries beyond the table are ignored. */
-static u32 set_pkey_table(struct shca_ib_sma *sma, const u8 *data)
+bool shca_ib_pkeys_set(u16 pkeys[SHCA_IB_PKEYS], u32 nr, const u8 *data)
 {
-	u32 i, pkey, what = 0;
+	bool changed = false;
+	u32 i, pkey;
 
-	for (i = 0; i < sma->partitions && i < SHCA_IB_PKEYS; i++) {
+	for (i = 0; i < nr && i < SHCA_IB_PKEYS; i++) {
 		pkey = get_be16(data + 2 * i);
-		if (pkey != sma->pkeys[i])
-			what = SHCA_IB_SMA_PKEYS;
-		sma->pkeys[i] = pkey;
+		changed |= pkey != pkeys[i];
+		pkeys[i] = pkey;
 	}
-	return what;
+	return changed;
 }
 
-/* Sixteen entries of 4 bits (IBTA 14.2.5.8). */
-static void sl_to_vl(const struct shca_ib_sma *sma, u8 *data)
+void shca_ib_sl2vl_get(const u8 sl2vl[SHCA_IB_SLS], u8 *data)
 {
 	u32 i;
 
 	for (i = 0; i < SHCA_IB_SLS; i += 2)
-		data[i / 2] = sma->lanes.sl2vl[i] << 4 |
-			      sma->lanes.sl2vl[i + 1];
+		data[i / 2] = sl2vl[i] << 4 | sl2vl[i + 1];
 }
 
-static u32 set_sl_to_vl(struct shca_ib_sma *sma, const u8 *data)
+void shca_ib_sl2vl_set(u8 sl2vl[SHCA_IB_SLS], const u8 *data)
 {
 	u32 i;
 
 	for (i = 0; i < SHCA_IB_SLS; i += 2) {
-		sma->lanes.sl2vl[i] = data[i / 2] >> 4;
-		sma->lanes.sl2vl[i + 1] = data[i / 2] & 0xf;
+		sl2vl[i] = data[i / 2] >> 4;
+		sl2vl[i + 1] = data[i / 2] & 0xf;
 	}
-	sma->lanes.is_mapped = true;
-	return SHCA_IB_SMA_LANES;
 }
 
-/* Return: a block of VLArbitrationTable; NULL: no such block. */
-static struct shca_ib_arb_entry *arb_block(struct shca_ib_sma *sma, u32 block)
+struct shca_ib_arb_entry *shca_ib_arb_block(struct shca_ib_lanes *lanes, u32 block)
 {
 	switch (block) {
 	case 1:
-		return sma->lanes.arb[SHCA_IB_ARB_LOW];
+		return lanes->arb[SHCA_IB_ARB_LOW];
 	case 3:
-		return sma->lanes.arb[SHCA_IB_ARB_HIGH];
+		return lanes->arb[SHCA_IB_ARB_HIGH];
 	default:
 		return NULL;
 	}
 }
 
-static void vl_arb(const struct shca_ib_arb_entry *entry, u8 *data)
+void shca_ib_arb_get(const struct shca_ib_arb_entry *entry, u8 *data)
 {
 	u32 i;
 
@@ -331,7 +308,7 @@ static void vl_arb(const struct shca_ib_arb_entry *entry, u8 *data)
 	}
 }
 
-static u32 set_vl_arb(struct shca_ib_arb_entry *entry, const u8 *data)
+void shca_ib_arb_set(struct shca_ib_arb_entry *entry, const u8 *data)
 {
 	u32 i;
 
@@ -339,16 +316,15 @@ static u32 set_vl_arb(struct shca_ib_arb_entry *entry, const u8 *data)
 		entry[i].vl = data[2 * i] & 0xf;
 		entry[i].weight = data[2 * i + 1];
 	}
-	return SHCA_IB_SMA_LANES;
 }
 
 /* ---- the packet ------------------------------------------------------------- */
 
-/* IBTA 14.2.4.1: with protection 0 and 1, anybody may read. */
-static bool mkey_ok(const struct shca_ib_sma *sma, u8 method, u64 mkey)
+/* IBTA 14.2.4.1: with protection 0 and 1, everybody reads. */
+static bool mkey_ok(const struct shca_ib_mkey *mkey, u8 method, u64 key)
 {
-	return !sma->mkey.key || mkey == sma->mkey.key ||
-	       (method == METHOD_GET && sma->mkey.prot < 2);
+	return !mkey->key || key == mkey->key ||
+	       (method == METHOD_GET && mkey->prot < 2);
 }
 
 /*
@@ -356,25 +332,32 @@ static bool mkey_ok(const struct shca_ib_sma *sma, u8 method, u64 mkey)
  * first violation everybody may therefore read the key, unless a packet with the key comes before
  * (IBTA 14.2.4.2).
  */
+bool shca_ib_mkey_admit(struct shca_ib_mkey *mkey, const u8 *in, bool trusted, u64 now)
+{
+	u64 key = get_be64(in + SMP_MKEY);
+
+	if (mkey->lease_end && now >= mkey->lease_end) {
+		mkey->lease_end = 0;
+		mkey->prot = 0;
+	}
+	if (trusted)
+		return true;
+	if (key == mkey->key)
+		mkey->lease_end = 0;
+	if (mkey_ok(mkey, in[MAD_METHOD], key))
+		return true;
+	if (mkey->violations != 0xffff)
+		mkey->violations++;
+	if (!mkey->lease_end && mkey->lease)
+		mkey->lease_end = now + mkey->lease * SECOND;
+	return false;
+}
+
 static bool admit(struct shca_ib_sma *sma, const u8 *in,
 		  const struct shca_ib_smp_from *from, u32 *what)
 {
-	u64 mkey = get_be64(in + SMP_MKEY);
-
-	if (sma->mkey.lease_end && from->now >= sma->mkey.lease_end) {
-		sma->mkey.lease_end = 0;
-		sma->mkey.prot = 0;
-	}
-	if (from->trusted)
+	if (shca_ib_mkey_admit(&sma->mkey, in, from->trusted, from->now))
 		return true;
-	if (mkey == sma->mkey.key)
-		sma->mkey.lease_end = 0;
-	if (mkey_ok(sma, in[MAD_METHOD], mkey))
-		return true;
-	if (sma->mkey.violations != 0xffff)
-		sma->mkey.violations++;
-	if (!sma->mkey.lease_end && sma->mkey.lease)
-		sma->mkey.lease_end = from->now + sma->mkey.lease * SECOND;
 	if (sma->state == SHCA_IB_STATE_ACTIVE &&
 	    shca_ib_trap_mkey(&sma->traps, sma->lid, from->slid, in))
 		*what |= SHCA_IB_SMA_TRAP;
@@ -432,23 +415,28 @@ static u32 attribute(struct shca_ib_sma *sma, const u8 *in, u8 *out,
 	case ATTR_PKEY_TABLE:
 		if (mod & 0xffff)	/* likewise; a switch has ports above it */
 			return STATUS_FIELD;
-		if (set)
-			*what |= set_pkey_table(sma, data);
-		pkey_table(sma, data);
+		if (set && shca_ib_pkeys_set(sma->pkeys, sma->partitions, data))
+			*what |= SHCA_IB_SMA_PKEYS;
+		shca_ib_pkeys_get(sma->pkeys, data);
 		return 0;
 	case ATTR_SL_TO_VL:	/* the modifier has ports, of a switch */
-		if (set)
-			*what |= set_sl_to_vl(sma, data);
+		if (set) {
+			shca_ib_sl2vl_set(sma->lanes.sl2vl, data);
+			sma->lanes.is_mapped = true;
+			*what |= SHCA_IB_SMA_LANES;
+		}
 		memset(data, 0, SMP_DATA_BYTES);
-		sl_to_vl(sma, data);
+		shca_ib_sl2vl_get(sma->lanes.sl2vl, data);
 		return 0;
 	case ATTR_VL_ARB:
-		arb = arb_block(sma, mod >> 16);
+		arb = shca_ib_arb_block(&sma->lanes, mod >> 16);
 		if (!arb)
 			return STATUS_FIELD;
-		if (set)
-			*what |= set_vl_arb(arb, data);
-		vl_arb(arb, data);
+		if (set) {
+			shca_ib_arb_set(arb, data);
+			*what |= SHCA_IB_SMA_LANES;
+		}
+		shca_ib_arb_get(arb, data);
 		return 0;
 	case ATTR_NOTICE:
 		if (mod)

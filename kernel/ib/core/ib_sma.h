@@ -157,7 +157,42 @@ struct shca_ib_smp_from {
 	u64 now;
 };
 
-/* What the caller does, or reports, after an SMP. */
+/* ---- attributes of any port, for the agent of a channel adapter and that of a switch -------- */
+
+/* May a subnet manager ask a port in state @now for PortState @state and PortPhysicalState @phys? */
+bool shca_ib_state_ok(u8 now, u8 state, u8 phys);
+
+/* A block of P_KeyTable (IBTA 14.2.5.7). */
+void shca_ib_pkeys_get(const u16 pkeys[SHCA_IB_PKEYS], u8 *data);
+
+/* Only the first @nr entries exist, the others are ignored. Return: whether one changed. */
+bool shca_ib_pkeys_set(u16 pkeys[SHCA_IB_PKEYS], u32 nr, const u8 *data);
+
+/* SLtoVLMappingTable: sixteen numbers of 4 bits (IBTA 14.2.5.8). */
+void shca_ib_sl2vl_get(const u8 sl2vl[SHCA_IB_SLS], u8 *data);
+void shca_ib_sl2vl_set(u8 sl2vl[SHCA_IB_SLS], const u8 *data);
+
+/* Return: a block of VLArbitrationTable, by its number; NULL: there is no such. */
+struct shca_ib_arb_entry *shca_ib_arb_block(struct shca_ib_lanes *lanes, u32 block);
+void shca_ib_arb_get(const struct shca_ib_arb_entry *entry, u8 *data);
+void shca_ib_arb_set(struct shca_ib_arb_entry *entry, const u8 *data);
+
+/**
+ * shca_ib_mkey_admit() - may the sender of a subnet management packet do what it asks for?
+ * @mkey:	key, lease and violations of the port
+ * @in:		the packet
+ * @trusted:	from this machine, so the M_Key does not matter
+ * @now:	the time in ns
+ *
+ * A packet with a wrong key is counted, and begins the lease.
+ *
+ * Return: false: the packet is dropped, and trap 256 is due.
+ */
+bool shca_ib_mkey_admit(struct shca_ib_mkey *mkey, const u8 *in, bool trusted, u64 now);
+
+/* ---- the agent -------------------------------------------------------------- */
+
+/* What the caller does after an SMP, or tells. */
 #define SHCA_IB_SMA_REPLY	(1u << 0)	/* @out is to be sent back */
 #define SHCA_IB_SMA_CONSUMED	(1u << 1)	/* nobody else gets it */
 #define SHCA_IB_SMA_ACTIVE	(1u << 2)	/* the port became active */

@@ -29,6 +29,21 @@
 #define METHOD_TRAP_REPRESS	0x07
 #define METHOD_REPORT		0x06
 #define ATTR_NOTICE		0x0002
+#define ATTR_NODE_DESC		0x0010
+#define ATTR_NODE_INFO		0x0011
+#define ATTR_GUID_INFO		0x0014
+#define ATTR_PORT_INFO		0x0015
+#define ATTR_PKEY_TABLE		0x0016
+#define ATTR_SL_TO_VL		0x0017
+#define ATTR_VL_ARB		0x0018
+#define ATTR_SM_INFO		0x0020
+
+/* Status of an answer (IBTA 13.4.7); STATUS_RETURNS: the direction of a directed SMP. */
+#define STATUS_VERSION		0x0004
+#define STATUS_METHOD		0x0008
+#define STATUS_ATTR		0x000c
+#define STATUS_FIELD		0x001c
+#define STATUS_RETURNS		0x8000
 
 /* The one port of a node. */
 #define PORT			1
