@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* What the sources of fabric/core share. */
+#ifndef SHCA_FABRIC_AGENT_H
+#define SHCA_FABRIC_AGENT_H
+
+#include "../../kernel/core/be.h"
+#include "../../kernel/ib/core/ib_hello.h"
+#include "../../kernel/ib/core/ib_smp.h"
+#include "fabric.h"
+
+#define CLASS_SA		0x03
+#define CLASS_PERF		0x04
+#define ATTR_SWITCH_INFO	0x0012
+#define ATTR_LFT		0x0019
+#define ATTR_MFT		0x001b
+/* ExtendedPortInfo of Mellanox: OpenSM and ibnetdiscover ask some devices for it. */
+#define ATTR_VENDOR_PORT_INFO	0xff90
+#define SMP_POINTER		6
+#define SMP_DR_DLID		34
+#define SMP_PATH		128
+#define LID_MCAST		0xc000
+#define MTU_CAP			5	/* 4096 */
+
+/* ---- node.c ----------------------------------------------------------------- */
+
+/*
+ * The link of a port, and so that of its peer, gets a new physical state.
+ * @by_set:	a Set of this port asks for it, so its own switch does not report that (IBTA 14.2.5.4)
+ */
+void fab_link(struct fab_port *port, u8 phys, bool by_set);
+
+/* ---- port_info.c ------------------------------------------------------------ */
+
+/*
+ * PortInfo.
+ * @by:		number of the port that the packet came by
+ */
+void fab_port_info_get(const struct fab_port *port, u8 by, bool with_mkey, u8 *data);
+
+/* Return: status of the answer. */
+u32 fab_port_info_set(struct fab_port *port, const u8 *data);
+
+/* ---- sma.c ------------------------------------------------------------------ */
+
+/*
+ * The subnet management agent of a node answers in place.
+ * @in:		the port that the packet came by
+ *
+ * Return: FAB_ANSWERED (the answer is not on its way yet), FAB_ARRIVED (not for the agent),
+ * FAB_CONSUMED or FAB_DROPPED.
+ */
+enum fab_fate fab_sma(struct fab_port *in, u8 *mad, u64 now);
+
+/* ---- perf.c ----------------------------------------------------------------- */
+
+/* The same of performance management. */
+enum fab_fate fab_perf(struct fab_port *in, u8 *mad);
+
+#endif

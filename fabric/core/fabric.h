@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * A fabric of simulated switches and channel adapters: their management agents, and the ways of
+ * management datagrams (MADs) between them. Without memory, locks, files and sockets: the caller
+ * has those. Nothing is allocated for a packet.
+ */
+#ifndef SHCA_FABRIC_H
+#define SHCA_FABRIC_H
+
+#include "../../kernel/ib/core/ib_sma.h"
+
+/* LinearFDBCap: all unicast LIDs (IBTA 4.1.3). */
+#define FAB_LFT_ENTRIES		49152
+/* MulticastFDBCap, and ports of a position of a multicast forwarding table. */
+#define FAB_MFT_GROUPS		1024
+#define FAB_MFT_PORTS		16
+#define FAB_PORTS_MAX		254
+#define FAB_LID_PERMISSIVE	0xffff
+
+/* NodeType of NodeInfo (IBTA 14.2.5.3). */
+enum fab_type {
+	FAB_CA = 1,
+	FAB_SWITCH = 2,
+	FAB_ROUTER = 3,
+};
+
+/**
+ * struct fab_rate - width and speeds that a port can, may and does use; codes of PortInfo
+ * @width:	LinkWidth
+ * @speed:	LinkSpeed: up to QDR
+ * @ext:	LinkSpeedExt: FDR, EDR, HDR, NDR
+ * @ext2:	LinkSpeedExt 2: XDR
+ * @fdr10:	FDR10, which only the vendor's ExtendedPortInfo tells
+ */
+struct fab_rate {
+	u8 width;
+	u8 speed;
+	u8 ext;
+	u8 ext2;
+	u8 fdr10;
+};
+
+/* Errors that a port counts, in the order of PortCounters (IBTA 16.1.3.5). */
+enum fab_error {
+	FAB_ERR_SYMBOL,
+	FAB_ERR_RECOVERY,
+	FAB_ERR_DOWNED,
+	FAB_ERR_RCV,
+	FAB_ERR_REMOTE,
+	FAB_ERR_RELAY,
+	FAB_ERR_DISCARD,
+	FAB_ERR_XMIT_CONSTRAINT,
+	FAB_ERR_RCV_CONSTRAINT,
+	FAB_ERR_INTEGRITY,
+	FAB_ERR_OVERRUN,
+	FAB_ERR_VL15,
+	FAB_ERR_NR,
+};
+
+/* Why packets are dropped, of the details of errors. */
+enum fab_detail {
+	FAB_DETAIL_INACTIVE,	/* PortInactiveDiscards */
+	FAB_DETAIL_DLID,	/* PortDLIDMappingErrors */
+	FAB_DETAIL_LOOP,	/* PortLoopingErrors */
+	FAB_DETAIL_NR,
+};
+
+/**
+ * struct fab_counters - what performance management tells of a port
+ * @xmit_data:	words of 32 bits sent
+ * @rcv_data:	received
+ * @xmit_pkts:	packets sent
+ * @rcv_pkts:	received
+ * @base:	what was to be subtracted from the four for PortCounters, which has counters
+ *		of its own that are reset on their own
+ * @error:	by enum fab_error
+ * @detail:	by enum fab_detail
+ */
+struct fab_counters {
+	u64 xmit_data;
+	u64 rcv_data;
+	u64 xmit_pkts;
+	u64 rcv_pkts;
+	u64 base[4];
+	u32 error[FAB_ERR_NR];
+	u32 detail[FAB_DETAIL_NR];
+};
+
+/**
+ * struct fab_end - what PortInfo has of an end port: port 0 of a switch, or a port of another node
+ * @mkey:	M_Key
+ * @gid_prefix:	GidPrefix
+ * @cap_mask:	CapabilityMask
+ * @lid:	base LID; 0: none
+ * @sm_lid:	MasterSMLID
+ * @lmc:	LMC
+ * @sm_sl:	MasterSMSL
+ * @subnet_timeout: SubnetTimeOut
+ * @bad_pkeys:	P_KeyViolations
+ * @bad_qkeys:	Q_KeyViolations
+ */
+struct fab_end {
+	struct shca_ib_mkey mkey;
+	u64 gid_prefix;
+	u32 cap_mask;
+	u16 lid;
+	u16 sm_lid;
+	u8 lmc;
+	u8 sm_sl;
+	u8 subnet_timeout;
+	u16 bad_pkeys;
+	u16 bad_qkeys;
+};
+
+/**
+ * struct fab_port - a port
+ * @node:	whose it is
+ * @peer:	the port at the other end of its cable, or NULL
+ * @guid:	PortGUID
+ * @number:	0 is the management port of a switch
+ * @state:	PortState
+ * @phys:	PortPhysicalState
+ * @down_default: LinkDownDefaultState
+ * @neighbor_mtu: NeighborMTU
+ * @lanes_set:	OperationalVLs that the manager wants
+ * @hoq_life:	HOQLife
+ * @stall_count: VLStallCount
+ * @filters:	PartitionEnforcement and FilterRaw, inbound and outbound
+ * @limits:	LocalPhyErrors and OverrunErrors
+ * @supported:	rates that it can
+ * @enabled:	rates that the manager allows
+ * @active:	rate of the link
+ * @lanes:	VL arbitration, and SL to VL unless the node is a switch
+ * @pkeys:	P_Key table
+ * @end:	valid for end ports
+ * @counters:	performance management
+ */
+struct fab_port {
+	struct fab_node *node;
+	struct fab_port *peer;
+	u64 guid;
+	u8 number;
+	u8 state;
+	u8 phys;
+	u8 down_default;
+	u8 neighbor_mtu;
+	u8 lanes_set;
+	u8 hoq_life;
+	u8 stall_count;
+	u8 filters;
+	u8 limits;
+	struct fab_rate supported;
+	struct fab_rate enabled;
+	struct fab_rate active;
+	struct shca_ib_lanes lanes;
+	u16 pkeys[SHCA_IB_PKEYS];
+	struct fab_end end;
+	struct fab_counters counters;
+};
+
+/**
+ * struct fab_switch - tables of a switch
+ * @lft:	output port of a LID, plus one, so that zeros are "none" (255)
+ * @mft:	of a group, for each position of FAB_MFT_PORTS ports, a mask of them
+ * @sl2vl:	of (input port, output port) SLtoVLMappingTable, exclusive or its default
+ * @lft_top:	LinearFDBTop
+ * @mft_top:	MulticastFDBTop
+ * @default_ports: DefaultPort, DefaultMulticastPrimaryPort, DefaultMulticastNotPrimaryPort
+ * @life:	LifeTimeValue
+ * @is_enhanced: port 0 is an enhanced one
+ * @changed:	PortStateChange
+ */
+struct fab_switch {
+	u8 *lft;
+	u16 *mft;
+	u8 *sl2vl;
+	u16 lft_top;
+	u16 mft_top;
+	u8 default_ports[3];
+	u8 life;
+	bool is_enhanced;
+	bool changed;
+};
+
+/**
+ * struct fab_node - a switch, channel adapter or router
+ * @guid:	NodeGUID
+ * @system_guid: SystemImageGUID
+ * @vendor:	VendorID
+ * @device:	DeviceID
+ * @revision:	Revision
+ * @type:	enum fab_type
+ * @ports_nr:	external ports
+ * @desc:	NodeDescription
+ * @ports:	@ports_nr + 1 of them; number 0 is used by a switch only
+ * @sw:		tables of a switch, or NULL
+ */
+struct fab_node {
+	u64 guid;
+	u64 system_guid;
+	u32 vendor;
+	u16 device;
+	u32 revision;
+	u8 type;
+	u8 ports_nr;
+	u8 desc[SHCA_IB_DESC_BYTES];
+	struct fab_port *ports;
+	struct fab_switch *sw;
+};
+
+/* Sizes of tables of a switch with so many ports; the caller allocates them, with zeros. */
+static inline u32 fab_positions(u32 ports)
+{
+	return ports / FAB_MFT_PORTS + 1;
+}
+
+static inline u32 fab_mft_bytes(u32 ports)
+{
+	return FAB_MFT_GROUPS * fab_positions(ports) * sizeof(u16);
+}
+
+static inline u32 fab_sl2vl_bytes(u32 ports)
+{
+	return (ports + 1) * (ports + 1) * (SHCA_IB_SLS / 2);
+}
+
+/* Output port of a LID; 255: none. */
+static inline u8 fab_lft_get(const struct fab_switch *sw, u16 lid)
+{
+	return sw->lft[lid] - 1;
+}
+
+/* The end port of a node that @port belongs to: itself, or port 0 of its switch. */
+static inline struct fab_port *fab_end_port(struct fab_port *port)
+{
+	return port->node->type == FAB_SWITCH ? port->node->ports : port;
+}
+
+/**
+ * fab_node_init() - give a node and its ports the state in which they are switched on
+ * @node:	with type, GUIDs, number of ports, and zeroed ports and tables; a port has its
+ *		GUID and the rates that it supports
+ *
+ * No port has a cable then.
+ */
+void fab_node_init(struct fab_node *node);
+
+/**
+ * fab_join() - plug in a cable, and train the link
+ * @a:		a port without a cable
+ * @b:		another one
+ *
+ * Both ports become LinkUp and Initialize.
+ */
+void fab_join(struct fab_port *a, struct fab_port *b);
+
+/* ---- management datagrams --------------------------------------------------- */
+
+#define FAB_MAD_BYTES		SHCA_IB_MAD_BYTES
+
+/**
+ * struct fab_mad - a management datagram under way
+ * @data:	FAB_MAD_BYTES, changed in place
+ * @slid:	source LID
+ * @dlid:	destination LID
+ * @sqp:	source QP
+ * @dqp:	destination QP
+ * @to:		result of fab_send(): the port where it has arrived
+ */
+struct fab_mad {
+	u8 *data;
+	u16 slid;
+	u16 dlid;
+	u32 sqp;
+	u32 dqp;
+	struct fab_port *to;
+};
+
+/* What became of a datagram. */
+enum fab_fate {
+	FAB_DROPPED,
+	FAB_ANSWERED,	/* it is the answer now, and back at its sender */
+	FAB_ARRIVED,	/* it is for a program at @to */
+	FAB_CONSUMED,	/* an agent took it, and does not answer */
+};
+
+/**
+ * fab_send() - a program at a port sends a datagram
+ * @from:	an end port
+ * @mad:	a request, or an answer to one that has arrived
+ * @now:	the time in ns
+ *
+ * The datagram goes its whole way at once, through the tables of each switch, and so does the
+ * answer of an agent.
+ *
+ * Return: enum fab_fate
+ */
+enum fab_fate fab_send(struct fab_port *from, struct fab_mad *mad, u64 now);
+
+#endif
