@@ -69,7 +69,7 @@ bench:
 	@scripts/bench
 
 clean:
-	rm -rf build/module build/parts build/provider build/programs build/guest-install build/core build/fuzz build/run build/log build/check build/deb build/bench build/ns3/out
+	rm -rf build/module build/parts build/provider build/programs build/guest-install build/core build/fuzz build/run build/log build/check build/deb build/bench build/ns3/out build/fabric/out
 
 distclean: clean
 	@scripts/build/host distclean
