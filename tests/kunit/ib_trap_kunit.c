@@ -303,6 +303,26 @@ static void notice_has_the_type_of_its_number(struct kunit *test)
 	}
 }
 
+/* A switch tells of its links by one trap, whatever they do until it is heard. */
+static void link_of_a_switch_is_told_once(struct kunit *test)
+{
+	static const u8 wanted[64] = {
+		0x81, 0, 0, 2, 0, 128, LID >> 8, LID & 0xff, 0, 0, LID >> 8, LID & 0xff,
+	};
+	struct fx_trap *fx = fx_trap(test);
+
+	fx->traps.is_switch = true;
+	KUNIT_EXPECT_TRUE(test, shca_ib_trap_link(&fx->traps, LID));
+	KUNIT_EXPECT_FALSE(test, shca_ib_trap_link(&fx->traps, LID));
+	KUNIT_EXPECT_EQ(test, next(fx), 128u);
+	KUNIT_EXPECT_EQ(test, memcmp(fx->mad + 64, wanted, sizeof(wanted)), 0);
+	shca_ib_trap_repress(&fx->traps, tid(fx));
+	KUNIT_EXPECT_TRUE(test, shca_ib_trap_link(&fx->traps, LID));
+	KUNIT_EXPECT_EQ(test, next(fx), 0u);
+	fx->now += GAP;
+	KUNIT_EXPECT_EQ(test, next(fx), 128u);
+}
+
 /* What waits is told with what is new, whatever the CapabilityMask is; and no more than that. */
 static void change_keeps_what_waits(struct kunit *test)
 {
@@ -361,6 +381,7 @@ static struct kunit_case ib_trap_cases[] = {
 	KUNIT_CASE(unsent_is_not_repressed),
 	KUNIT_CASE(notices_queue),
 	KUNIT_CASE(notice_has_the_type_of_its_number),
+	KUNIT_CASE(link_of_a_switch_is_told_once),
 	KUNIT_CASE(change_keeps_what_waits),
 	KUNIT_CASE(bad_mkey_of_a_directed_smp_says_which_way),
 	{}

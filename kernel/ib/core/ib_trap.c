@@ -18,6 +18,7 @@
 #define TYPE_SECURITY		2
 #define TYPE_INFO		4
 #define PRODUCER_CA		1
+#define PRODUCER_SWITCH		2
 
 /* The details of trap 144. */
 #define CHANGE_OTHER		0x01	/* more than the CapabilityMask */
@@ -31,6 +32,7 @@ static const struct {
 	u8 type;
 	u16 number;
 } trap_kinds[SHCA_IB_TRAP_NR] = {
+	[SHCA_IB_TRAP_LINK] = { TYPE_URGENT, 128 },
 	[SHCA_IB_TRAP_INTEGRITY] = { TYPE_URGENT, 129 },
 	[SHCA_IB_TRAP_OVERRUN] = { TYPE_URGENT, 130 },
 	[SHCA_IB_TRAP_WATCHDOG] = { TYPE_URGENT, 131 },
@@ -55,7 +57,7 @@ static u8 *notice_begin(struct shca_ib_traps *traps, enum shca_ib_trap kind, u16
 	memset(&traps->trap[kind], 0, sizeof(traps->trap[kind]));
 	traps->trap[kind].tid = traps->tid++;
 	notice[NOTICE_TYPE] = GENERIC | trap_kinds[kind].type;
-	put_be24(notice + NOTICE_PRODUCER, PRODUCER_CA);
+	put_be24(notice + NOTICE_PRODUCER, traps->is_switch ? PRODUCER_SWITCH : PRODUCER_CA);
 	put_be16(notice + NOTICE_NUMBER, trap_kinds[kind].number);
 	put_be16(notice + NOTICE_ISSUER, lid);
 	return notice + NOTICE_DETAILS;
@@ -80,6 +82,14 @@ bool shca_ib_trap_port(struct shca_ib_traps *traps, enum shca_ib_trap kind, u16 
 	put_be16(details + 2, lid);
 	details[4] = PORT;
 	return notice_end(traps, kind);
+}
+
+bool shca_ib_trap_link(struct shca_ib_traps *traps, u16 lid)
+{
+	if (trap_waits(traps, SHCA_IB_TRAP_LINK))
+		return false;
+	put_be16(notice_begin(traps, SHCA_IB_TRAP_LINK, lid), lid);
+	return notice_end(traps, SHCA_IB_TRAP_LINK);
 }
 
 bool shca_ib_trap_change(struct shca_ib_traps *traps, u16 lid, u32 cap_mask,

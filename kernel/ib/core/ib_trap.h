@@ -20,6 +20,7 @@
 
 /* Kinds of traps; the first ones are sent first. */
 enum shca_ib_trap {
+	SHCA_IB_TRAP_LINK,	/* 128: a link of this switch has come up or gone */
 	SHCA_IB_TRAP_INTEGRITY,	/* 129: many packets arrived damaged */
 	SHCA_IB_TRAP_OVERRUN,	/* 130: buffers were exceeded for long */
 	SHCA_IB_TRAP_WATCHDOG,	/* 131: the peer sends no frame of credits */
@@ -36,7 +37,8 @@ struct shca_ib_notice {
 };
 
 /*
- * Notices of a port; zeros are none.
+ * Notices of a port, or of a switch; zeros are none.
+ * @is_switch:	the producer is a switch
  * @tid:	transaction of the next trap; the caller begins anywhere
  * @pending:	bit per enum shca_ib_trap that waits to be repressed
  * @trap:	of a pending one: its transaction, when it was sent last if @sent, and its notice
@@ -44,6 +46,7 @@ struct shca_ib_notice {
  * @nr: @toggle: @notices:	those for reading, the oldest first
  */
 struct shca_ib_traps {
+	bool is_switch;
 	u64 tid;
 	u32 pending;
 	struct {
@@ -87,8 +90,14 @@ struct shca_ib_bad_key {
 bool shca_ib_trap_port(struct shca_ib_traps *traps, enum shca_ib_trap kind, u16 lid);
 
 /*
- * 144: something that the manager has read of the port has changed.
- * @desc:	the NodeDescription has; otherwise only @cap_mask has
+ * 128: PortStateChange of a switch has been set.
+ * @lid:	of its port 0
+ */
+bool shca_ib_trap_link(struct shca_ib_traps *traps, u16 lid);
+
+/*
+ * 144: what the manager knows of the port has changed.
+ * @desc:	NodeDescription has; otherwise only @cap_mask has
  *
  * If a trap of this kind waits, it reports both.
  */
