@@ -19,6 +19,7 @@
 #define SMP_DR_DLID		34
 #define SMP_PATH		128
 #define LID_MCAST		0xc000
+#define CAP_IS_SM		(1u << 1)
 #define MTU_CAP			5	/* 4096 */
 
 /* ---- node.c ----------------------------------------------------------------- */
@@ -28,6 +29,28 @@
  * @by_set:	a Set of this port asks for it, so its own switch does not report that (IBTA 14.2.5.4)
  */
 void fab_link(struct fab_port *port, u8 phys, bool by_set);
+
+/* ---- trap.c ----------------------------------------------------------------- */
+
+/* PortStateChange of a switch: trap 128. */
+void fab_trap_link(struct fab_node *node);
+
+/* A packet with a bad M_Key: trap 256. */
+void fab_trap_mkey(struct fab_port *port, const u8 *mad);
+
+/* A TrapRepress has arrived at a node. */
+void fab_trap_repress(struct fab_node *node, const u8 *mad);
+
+/* ---- route.c ---------------------------------------------------------------- */
+
+/*
+ * Follow the forwarding tables to a LID.
+ * @vl15:	subnet management, which passes in any state of a link that is up
+ * @by:		result: the port by which the packet comes to its node
+ *
+ * Return: the end port that has the LID; NULL: dropped.
+ */
+struct fab_port *fab_route(struct fab_port *from, u16 lid, bool vl15, struct fab_port **by);
 
 /* ---- port_info.c ------------------------------------------------------------ */
 

@@ -183,6 +183,14 @@ struct fab_switch {
 };
 
 /**
+ * struct fabric - what all nodes share; zeros to begin with
+ * @waiting:	nodes with traps that the subnet manager has not heard, by their @next
+ */
+struct fabric {
+	struct fab_node *waiting;
+};
+
+/**
  * struct fab_node - a switch, channel adapter or router
  * @guid:	NodeGUID
  * @system_guid: SystemImageGUID
@@ -194,6 +202,10 @@ struct fab_switch {
  * @desc:	NodeDescription
  * @ports:	@ports_nr + 1 of them; number 0 is used by a switch only
  * @sw:		tables of a switch, or NULL
+ * @fabric:	to which it belongs
+ * @traps:	notices
+ * @next:	next node of that list
+ * @waits:	the node is in the list
  */
 struct fab_node {
 	u64 guid;
@@ -206,6 +218,10 @@ struct fab_node {
 	u8 desc[SHCA_IB_DESC_BYTES];
 	struct fab_port *ports;
 	struct fab_switch *sw;
+	struct fabric *fabric;
+	struct shca_ib_traps traps;
+	struct fab_node *next;
+	bool waits;
 };
 
 /* Sizes of tables of a switch with so many ports; the caller allocates them, with zeros. */
@@ -238,12 +254,13 @@ static inline struct fab_port *fab_end_port(struct fab_port *port)
 
 /**
  * fab_node_init() - give a node and its ports the state in which they are switched on
+ * @fabric:	to which it belongs
  * @node:	with type, GUIDs, number of ports, and zeroed ports and tables; a port has its
  *		GUID and the rates that it supports
  *
  * No port has a cable then.
  */
-void fab_node_init(struct fab_node *node);
+void fab_node_init(struct fabric *fabric, struct fab_node *node);
 
 /**
  * fab_join() - plug in a cable, and train the link
@@ -253,6 +270,15 @@ void fab_node_init(struct fab_node *node);
  * Both ports become LinkUp and Initialize.
  */
 void fab_join(struct fab_port *a, struct fab_port *b);
+
+/**
+ * fab_set_manager() - a subnet manager begins or ends at a port
+ * @port:	an end port
+ * @on:		it begins
+ *
+ * Another manager hears of it by trap 144.
+ */
+void fab_set_manager(struct fab_port *port, bool on);
 
 /* ---- management datagrams --------------------------------------------------- */
 
@@ -296,5 +322,20 @@ enum fab_fate {
  * Return: enum fab_fate
  */
 enum fab_fate fab_send(struct fab_port *from, struct fab_mad *mad, u64 now);
+
+/**
+ * fab_trap_next() - the next trap that is due and reaches a subnet manager's port
+ * @fabric:	of the nodes
+ * @mad:	with @data; the rest is a result
+ * @now:	the time in ns
+ *
+ * A trap leaves again and again until the manager represses it.
+ *
+ * Return: false: there is none now.
+ */
+bool fab_trap_next(struct fabric *fabric, struct fab_mad *mad, u64 now);
+
+/* When to ask fab_trap_next(); ~0: never. */
+u64 fab_trap_deadline(const struct fabric *fabric);
 
 #endif

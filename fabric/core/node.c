@@ -53,10 +53,12 @@ static void port_init(struct fab_node *node, u8 number)
 	port->active = (struct fab_rate){ .width = WIDTH_4X, .speed = SPEED_QDR };
 }
 
-void fab_node_init(struct fab_node *node)
+void fab_node_init(struct fabric *fabric, struct fab_node *node)
 {
 	u32 i, first = node->type == FAB_SWITCH ? 0 : 1;
 
+	node->fabric = fabric;
+	node->traps.is_switch = node->type == FAB_SWITCH;
 	for (i = first; i <= node->ports_nr; i++)
 		port_init(node, i);
 	/* One bit of CapabilityMask tells of the speeds of all ports of a switch. */
@@ -105,8 +107,10 @@ static void port_set(struct fab_port *port, u8 phys, bool reports)
 	port->state = is_up ? SHCA_IB_STATE_INIT : SHCA_IB_STATE_DOWN;
 	if (was_up && port->counters.error[FAB_ERR_DOWNED] < 0xff)
 		port->counters.error[FAB_ERR_DOWNED]++;
-	if (port->node->sw && reports && (was_up || is_up))
+	if (port->node->sw && reports && (was_up || is_up)) {
 		port->node->sw->changed = true;
+		fab_trap_link(port->node);
+	}
 	if (!is_up)
 		return;
 	port->neighbor_mtu = MTU_CAP;

@@ -79,8 +79,7 @@ static struct fab_port *forward(struct fab_port *in, u16 lid)
 	return &in->node->ports[out];
 }
 
-/* Return: the end port, with the port that the packet came by in @by; NULL: dropped. */
-static struct fab_port *lid_route(struct fab_port *from, u16 lid, bool vl15, struct fab_port **by)
+struct fab_port *fab_route(struct fab_port *from, u16 lid, bool vl15, struct fab_port **by)
 {
 	struct fab_port *port = from, *out;
 	u32 hops;
@@ -148,7 +147,6 @@ static enum fab_fate directed(struct fab_port *from, struct fab_mad *mad, u64 no
 	u32 hops = data[SMP_HOPS];
 	bool returns = get_be16(data + MAD_STATUS) & STATUS_RETURNS;
 	struct fab_port *in;
-	enum fab_fate fate;
 
 	/* Paths of which a part is LID-routed are not supported. */
 	if (hops > HOPS_MAX || get_be16(data + SMP_SLID) != FAB_LID_PERMISSIVE ||
@@ -169,16 +167,18 @@ static enum fab_fate directed(struct fab_port *from, struct fab_mad *mad, u64 no
 	if (!in)
 		return FAB_DROPPED;
 	mad->to = fab_end_port(in);
-	fate = fab_sma(in, data, now);
-	if (fate != FAB_ANSWERED)
-		return fate;
-	/* All links of the way are up, so it is the way back, too. */
-	if (hops && !follow(in, data + SMP_RETURN, hops, -1, hops, NULL))
-		return FAB_DROPPED;
-	return FAB_ANSWERED;
+	/* The answer leaves before a link goes down that the request takes down. */
+	if (hops && get_be16(data + MAD_ATTR) != ATTR_SM_INFO)
+		follow(in, data + SMP_RETURN, hops, -1, hops, NULL);
+	return fab_sma(in, data, now);
 }
 
 /* ---- by LID ----------------------------------------------------------------- */
+
+static bool has_agent(u8 class)
+{
+	return class == CLASS_LID_ROUTED || class == CLASS_PERF;
+}
 
 static enum fab_fate agent(struct fab_port *to, struct fab_port *by, struct fab_mad *mad, u64 now)
 {
@@ -206,21 +206,25 @@ static void swap_ends(struct fab_mad *mad)
 enum fab_fate fab_send(struct fab_port *from, struct fab_mad *mad, u64 now)
 {
 	bool vl15 = mad->data[MAD_CLASS] == CLASS_LID_ROUTED;
-	struct fab_port *to, *by;
+	struct fab_port *to, *by, *back = from, *back_by;
+	u8 method = mad->data[MAD_METHOD];
 	enum fab_fate fate;
 
 	if (mad->data[MAD_CLASS] == CLASS_DIRECTED)
 		return directed(from, mad, now);
-	to = lid_route(from, mad->dlid, vl15, &by);
+	to = fab_route(from, mad->dlid, vl15, &by);
 	if (!to)
 		return FAB_DROPPED;
 	mad->to = to;
+	/*
+	 * The answer goes by the tables of the switches on its own way. It leaves before a link goes
+	 * down that the request takes down.
+	 */
+	if (has_agent(mad->data[MAD_CLASS]) && (method == METHOD_GET || method == METHOD_SET))
+		back = fab_route(to, mad->slid, vl15, &back_by);
 	fate = agent(to, by, mad, now);
 	if (fate != FAB_ANSWERED)
 		return fate;
 	swap_ends(mad);
-	/* The answer goes by the tables of the switches on its own way. */
-	if (lid_route(to, mad->dlid, vl15, &by) != from)
-		return FAB_DROPPED;
-	return FAB_ANSWERED;
+	return back == from ? FAB_ANSWERED : FAB_DROPPED;
 }

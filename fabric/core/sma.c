@@ -227,6 +227,18 @@ static u32 mft(const struct smp *smp)
 	return 0;
 }
 
+static u32 notice(const struct smp *smp)
+{
+	struct shca_ib_traps *traps = &smp->in->node->traps;
+
+	if (smp->mod)
+		return STATUS_FIELD;
+	if (smp->set)
+		shca_ib_notice_clear(traps, smp->data);
+	shca_ib_notice_get(traps, smp->data);
+	return 0;
+}
+
 /* FDR10 is in no attribute of the standard. */
 static u32 vendor_port_info(const struct smp *smp)
 {
@@ -248,6 +260,8 @@ static u32 vendor_port_info(const struct smp *smp)
 static u32 attribute(u32 attr, const struct smp *smp)
 {
 	switch (attr) {
+	case ATTR_NOTICE:
+		return notice(smp);
 	case ATTR_NODE_DESC:
 		return node_desc(smp);
 	case ATTR_NODE_INFO:
@@ -291,15 +305,20 @@ enum fab_fate fab_sma(struct fab_port *in, u8 *mad, u64 now)
 	if (method & METHOD_RESPONSE || method == METHOD_TRAP || method == METHOD_REPORT ||
 	    get_be16(mad + MAD_ATTR) == ATTR_SM_INFO)
 		return FAB_ARRIVED;
-	if (method == METHOD_TRAP_REPRESS)
+	if (method == METHOD_TRAP_REPRESS) {
+		if (shca_ib_mkey_admit(mkey, mad, false, now))
+			fab_trap_repress(in->node, mad);
 		return FAB_CONSUMED;
+	}
 	if (mad[MAD_BASE_VERSION] != 1 || mad[MAD_CLASS_VERSION] != 1) {
 		status = STATUS_VERSION;
 	} else if (method != METHOD_GET && method != METHOD_SET) {
 		status = STATUS_METHOD;
 	} else {
-		if (!shca_ib_mkey_admit(mkey, mad, false, now))
+		if (!shca_ib_mkey_admit(mkey, mad, false, now)) {
+			fab_trap_mkey(fab_end_port(in), mad);
 			return FAB_DROPPED;
+		}
 		smp.with_mkey = !mkey->prot || get_be64(mad + SMP_MKEY) == mkey->key;
 		status = attribute(get_be16(mad + MAD_ATTR), &smp);
 	}

@@ -351,7 +351,7 @@ static void join_all(struct reader *reader)
 		if (!wire_ends(reader, &reader->wires[i], true))
 			reader->wires[i].peer = NULL;
 	for (i = 0; i < reader->topo->nodes_nr; i++)
-		fab_node_init(&reader->topo->nodes[i]->node);
+		fab_node_init(&reader->topo->fabric, &reader->topo->nodes[i]->node);
 	for (i = 0; i < reader->wires_nr; i++)
 		if (reader->wires[i].peer)
 			wire_join(reader, &reader->wires[i]);

@@ -148,9 +148,9 @@ static void client_end(struct client *client)
 {
 	struct sockaddr nobody = { .sa_family = AF_UNSPEC };
 
+	if (client->pid && client->issm)
+		fab_set_manager(client->port, false);
 	client->pid = 0;
-	if (client->issm)
-		client->port->end.cap_mask &= ~2u;
 	client->issm = false;
 	connect(client->fd, &nobody, sizeof(nobody));
 }
@@ -204,6 +204,8 @@ static bool ctl_connect(struct sim *sim, struct ctl *ctl)
 	client->pid = info.id;
 	client->port = port_of_node(&node->node);
 	client->issm = info.issm;
+	if (info.issm)
+		fab_set_manager(client->port, true);
 	info.id = i;
 	memset(info.node, 0, sizeof(info.node));
 	memcpy(info.node, node->id, min_t(size_t, strlen(node->id), NODE_ID - 1));
@@ -248,8 +250,7 @@ static void set_issm(struct client *client, const u8 *data)
 
 	memcpy(&issm, data, sizeof(issm));
 	client->issm = issm;
-	client->port->end.cap_mask &= ~2u;
-	client->port->end.cap_mask |= issm ? 2u : 0;
+	fab_set_manager(client->port, issm);
 }
 
 static bool ctl_handle(struct sim *sim, struct ctl *ctl)
@@ -359,6 +360,7 @@ static struct client *asker(struct sim *sim, const struct fab_mad *mad)
 /*
  * A program for a datagram that no agent takes. An answer is for the one that asked. Requests are
  * for a subnet manager only: libumad2sim.so crashes if its program has not registered the class.
+ * @from:	who sends it; NULL: a node, and no answer is passed on
  */
 static struct client *receiver(struct sim *sim, const struct client *from, const struct fab_mad *mad)
 {
@@ -372,11 +374,12 @@ static struct client *receiver(struct sim *sim, const struct client *from, const
 	for (i = 0; i < CLIENTS; i++) {
 		if (!sim->clients[i].pid || !sim->clients[i].issm || sim->clients[i].port != mad->to)
 			continue;
-		sim->pending[sim->pending_at++ % PENDING] = (struct pending){
-			.tid = get_be64(mad->data + MAD_TID),
-			.at = from->port,
-			.client = from - sim->clients,
-		};
+		if (from)
+			sim->pending[sim->pending_at++ % PENDING] = (struct pending){
+				.tid = get_be64(mad->data + MAD_TID),
+				.at = from->port,
+				.client = from - sim->clients,
+			};
 		return &sim->clients[i];
 	}
 	return NULL;
@@ -423,6 +426,31 @@ static void client_serve(struct sim *sim, struct client *client)
 	}
 }
 
+static void traps_serve(struct sim *sim)
+{
+	struct packet packet;
+	struct fab_mad mad = { .data = packet.mad };
+	struct client *to;
+
+	packet.hole = 0;
+	while (fab_trap_next(&sim->topo->fabric, &mad, now_ns())) {
+		to = receiver(sim, NULL, &mad);
+		if (to)
+			deliver(to, &packet, &mad);
+	}
+}
+
+/* Milliseconds to wait until a trap is due; -1: for ever. */
+static int traps_wait(const struct sim *sim)
+{
+	u64 deadline = fab_trap_deadline(&sim->topo->fabric), now;
+
+	if (deadline == ~0ull)
+		return -1;
+	now = now_ns();
+	return deadline > now ? (deadline - now) / 1000000 + 1 : 0;
+}
+
 /* ---- the server ------------------------------------------------------------- */
 
 struct sim *sim_open(struct topology *topo, const char *name)
@@ -460,7 +488,7 @@ void sim_run(struct sim *sim)
 	int i, nr;
 
 	for (;;) {
-		nr = epoll_wait(sim->epoll, events, CLIENTS + 2, -1);
+		nr = epoll_wait(sim->epoll, events, CLIENTS + 2, traps_wait(sim));
 		for (i = 0; i < nr; i++) {
 			if (events[i].data.u32 > CLIENTS)
 				return;
@@ -469,6 +497,7 @@ void sim_run(struct sim *sim)
 			else
 				client_serve(sim, &sim->clients[events[i].data.u32]);
 		}
+		traps_serve(sim);
 	}
 }
 

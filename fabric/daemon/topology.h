@@ -19,6 +19,7 @@ struct topo_node {
 
 /**
  * struct topology - all nodes and cables
+ * @fabric:	what they share
  * @nodes:	in the order in which they were added
  * @nodes_nr:	how many
  * @cables_nr:	cables that join two ports
@@ -29,6 +30,7 @@ struct topo_node {
  * @next_guid:	by enum fab_type: GUID of the next node that has none
  */
 struct topology {
+	struct fabric fabric;
 	struct topo_node **nodes;
 	u32 nodes_nr;
 	u32 cables_nr;
