@@ -64,8 +64,10 @@ int main(int argc, char **argv)
 	}
 	if (optind + 1 != argc)
 		return refuse("", "one FILE is needed");
-	if (!topo_read(&topo, argv[optind]))
+	if (!topo_read(&topo, argv[optind])) {
+		topo_free(&topo);
 		return 1;
+	}
 	printf("%u nodes, %u cables\n", topo.nodes_nr, topo.cables_nr);
 	fflush(stdout);
 	if (!check) {
