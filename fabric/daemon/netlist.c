@@ -16,6 +16,10 @@
 
 #include "topology.h"
 
+/* Bits of LinkWidth and LinkSpeed. */
+#define WIDTHS			0x1f
+#define SPEEDS			0x07
+
 /* Properties that come before their node. */
 struct props {
 	u32 vendor;
@@ -195,6 +199,7 @@ static bool node_line(struct reader *reader, char *text)
 	struct props *props = &reader->props;
 	char *at = text, *id;
 	struct fab_node *node;
+	bool has_system = false;
 	u32 i, ports, len;
 
 	for (i = 0; i < ARRAY_SIZE(kinds); i++) {
@@ -208,7 +213,10 @@ static bool node_line(struct reader *reader, char *text)
 	id = quoted(skip(at), &at);
 	if (!id)
 		return false;
-	if (!props->guid)
+	/* ibnetdiscover leaves out a SystemImageGUID of 0. */
+	if (props->guid)
+		has_system = true;
+	else
 		props->guid = guid_of_id(id);
 	reader->node = topo_add(reader->topo, kinds[i].type, id, ports, props->guid,
 				props->port_guid);
@@ -221,7 +229,7 @@ static bool node_line(struct reader *reader, char *text)
 	node = &reader->node->node;
 	node->vendor = props->vendor;
 	node->device = props->device;
-	if (props->system_guid)
+	if (props->system_guid || has_system)
 		node->system_guid = props->system_guid;
 	memset(props, 0, sizeof(*props));
 	at = strchr(at, '#');
@@ -236,6 +244,7 @@ static bool node_line(struct reader *reader, char *text)
 static void wire_rate(struct wire *wire, const struct topology *topo, char *at)
 {
 	char *word, *save = NULL, *rest;
+	bool named = false;
 
 	wire->rate = topo->rate;
 	for (word = strtok_r(at, " \t", &save); word; word = strtok_r(NULL, " \t", &save)) {
@@ -246,15 +255,16 @@ static void wire_rate(struct wire *wire, const struct topology *topo, char *at)
 				return;
 			save = rest + 1;
 		} else if (topo_rate(word, &wire->rate)) {
+			named = true;
+		} else if (!named && !strncmp(word, "w=", 2)) {
 			wire->has_rate = true;
-		} else if (!strncmp(word, "w=", 2)) {
+			wire->rate.width = strtoul(word + 2, NULL, 0) & WIDTHS;
+		} else if (!named && !strncmp(word, "s=", 2)) {
 			wire->has_rate = true;
-			wire->rate.width = strtoul(word + 2, NULL, 0);
-		} else if (!strncmp(word, "s=", 2) && !wire->rate.ext) {
-			wire->has_rate = true;
-			wire->rate.speed = strtoul(word + 2, NULL, 0);
+			wire->rate.speed = strtoul(word + 2, NULL, 0) & SPEEDS;
 		}
 	}
+	wire->has_rate |= named;
 }
 
 static bool port_line(struct reader *reader, char *text)
@@ -299,19 +309,19 @@ static bool port_line(struct reader *reader, char *text)
 	return true;
 }
 
-/* What both ends of a cable say of its rate goes to the ports before any link is trained. */
-static bool wire_ends(struct reader *reader, struct wire *wire, bool last)
+/* Links are trained once all ports know what they support. @own: else what the other end says of the rate */
+static bool wire_ends(struct reader *reader, struct wire *wire, bool own)
 {
 	struct topo_node *peer = topo_find(reader->topo, wire->peer);
 	struct fab_port *a = &wire->node->node.ports[wire->number], *b;
 
 	if (!peer) {
-		if (last)
+		if (own)
 			complain(reader, wire->line, "no node \"%s\": the port has no cable", wire->peer);
 		return false;
 	}
 	if (!wire->peer_number || wire->peer_number > peer->node.ports_nr) {
-		if (last)
+		if (own)
 			complain(reader, wire->line, "\"%s\" has no port %u: the port has no cable", wire->peer,
 				 wire->peer_number);
 		return false;
@@ -319,10 +329,8 @@ static bool wire_ends(struct reader *reader, struct wire *wire, bool last)
 	b = &peer->node.ports[wire->peer_number];
 	if (wire->peer_guid && peer->node.type != FAB_SWITCH)
 		b->guid = wire->peer_guid;
-	if (wire->has_rate) {
-		a->supported = wire->rate;
-		b->supported = wire->rate;
-	}
+	if (wire->has_rate)
+		(own ? a : b)->supported = wire->rate;
 	return true;
 }
 
@@ -347,6 +355,8 @@ static void join_all(struct reader *reader)
 {
 	u32 i;
 
+	for (i = 0; i < reader->wires_nr; i++)
+		wire_ends(reader, &reader->wires[i], false);
 	for (i = 0; i < reader->wires_nr; i++)
 		if (!wire_ends(reader, &reader->wires[i], true))
 			reader->wires[i].peer = NULL;

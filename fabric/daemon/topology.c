@@ -59,6 +59,28 @@ bool topo_rate(const char *text, struct fab_rate *rate)
 	return false;
 }
 
+/* The name of a rate in use, such as "4xNDR". */
+static const char *rate_name(const struct fab_rate *rate, char *text, size_t room)
+{
+	const char *width = "?", *speed = "?";
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(widths); i++)
+		if (rate->width == widths[i].code)
+			width = widths[i].name;
+	for (i = 0; i < ARRAY_SIZE(speeds); i++) {
+		const struct fab_rate *row = &speeds[i].rate;
+
+		/* (the highest bit of each that a port of this speed supports) */
+		if ((rate->ext2 ? row->ext2 == rate->ext2 :
+		     rate->ext ? !row->ext2 && fls(row->ext) == fls(rate->ext) :
+		     !row->ext && row->fdr10 == rate->fdr10 && fls(row->speed) == fls(rate->speed)))
+			speed = speeds[i].name;
+	}
+	snprintf(text, room, "%s%s", width, speed);
+	return text;
+}
+
 void topo_init(struct topology *topo)
 {
 	memset(topo, 0, sizeof(*topo));
@@ -185,4 +207,61 @@ struct topo_node *topo_add(struct topology *topo, enum fab_type type, const char
 	*slot_of(topo, id) = topo->nodes_nr + 1;
 	topo->nodes[topo->nodes_nr++] = added;
 	return added;
+}
+
+/* ---- writing ---------------------------------------------------------------- */
+
+static const struct {
+	char letter;
+	const char *property;
+	const char *word;
+} kinds[] = {
+	[FAB_CA] = { 'H', "caguid", "Ca" },
+	[FAB_SWITCH] = { 'S', "switchguid", "Switch" },
+	[FAB_ROUTER] = { 'R', "rtguid", "Rt" },
+};
+
+static void write_port(const struct fab_port *port, FILE *out)
+{
+	const struct fab_node *peer = port->peer->node;
+	char rate[16];
+
+	fprintf(out, "[%u]", port->number);
+	if (!port->node->sw)
+		fprintf(out, "(%llx) ", (unsigned long long)port->guid);
+	fprintf(out, "\t\"%c-%016llx\"[%u]", kinds[peer->type].letter, (unsigned long long)peer->guid,
+		port->peer->number);
+	if (!peer->sw)
+		fprintf(out, "(%llx) ", (unsigned long long)port->peer->guid);
+	fprintf(out, "\t\t# \"%.64s\" lid 0 %s\n", (char *)peer->desc,
+		rate_name(&port->active, rate, sizeof(rate)));
+}
+
+static void write_node(const struct fab_node *node, FILE *out)
+{
+	u32 i;
+
+	fprintf(out, "\nvendid=0x%x\ndevid=0x%x\n", node->vendor, node->device);
+	if (node->system_guid)
+		fprintf(out, "sysimgguid=0x%llx\n", (unsigned long long)node->system_guid);
+	fprintf(out, "%s=0x%llx", kinds[node->type].property, (unsigned long long)node->guid);
+	if (node->sw)
+		fprintf(out, "(%llx)", (unsigned long long)node->ports[0].guid);
+	fprintf(out, "\n%s\t%u \"%c-%016llx\"\t\t# \"%.64s\"", kinds[node->type].word, node->ports_nr,
+		kinds[node->type].letter, (unsigned long long)node->guid, (char *)node->desc);
+	if (node->sw)
+		fprintf(out, " %s port 0 lid 0 lmc 0", node->sw->is_enhanced ? "enhanced" : "base");
+	fputc('\n', out);
+	for (i = 1; i <= node->ports_nr; i++)
+		if (node->ports[i].peer)
+			write_port(&node->ports[i], out);
+}
+
+bool topo_write(const struct topology *topo, FILE *out)
+{
+	u32 i;
+
+	for (i = 0; i < topo->nodes_nr; i++)
+		write_node(&topo->nodes[i]->node, out);
+	return !fflush(out) && !ferror(out);
 }

@@ -72,4 +72,7 @@ struct topo_node *topo_find_any(const struct topology *topo, const char *name);
  */
 bool topo_read(struct topology *topo, const char *path);
 
+/* Write all as ibnetdiscover does, but for LIDs. Return: false: not all could be written. */
+bool topo_write(const struct topology *topo, FILE *out);
+
 #endif
