@@ -69,7 +69,7 @@ u32 fab_port_info_set(struct fab_port *port, const u8 *data);
  * The subnet management agent of a node answers in place.
  * @in:		the port that the packet came by
  *
- * Return: FAB_ANSWERED (the answer is not on its way yet), FAB_ARRIVED (not for the agent),
+ * Return: FAB_ANSWERED (the answer is not in flight yet), FAB_ARRIVED (not for the agent),
  * FAB_CONSUMED or FAB_DROPPED.
  */
 enum fab_fate fab_sma(struct fab_port *in, u8 *mad, u64 now);
