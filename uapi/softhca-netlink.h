@@ -59,7 +59,7 @@ enum shca_genl_attr {
 
 /**
  * enum shca_path - how work requests travel
- * @SHCA_PATH_AUTO:	directly if the peer is a QP of this kernel and the route is local,
+ * @SHCA_PATH_AUTO:	directly if the peer is a QP of this network namespace and the route local,
  *			otherwise as packets
  * @SHCA_PATH_WIRE:	always as packets (teaching, captures, fault tests)
  * @SHCA_PATH_HOST:	as auto, and also directly to the devices of other network namespaces
