@@ -72,11 +72,11 @@ u32 fab_port_info_set(struct fab_port *port, const u8 *data);
  * Return: FAB_ANSWERED (the answer is not in flight yet), FAB_ARRIVED (not for the agent),
  * FAB_CONSUMED or FAB_DROPPED.
  */
-enum fab_fate fab_sma(struct fab_port *in, u8 *mad, u64 now);
+enum fab_verdict fab_sma(struct fab_port *in, u8 *mad, u64 now);
 
 /* ---- perf.c ----------------------------------------------------------------- */
 
 /* The same of performance management. */
-enum fab_fate fab_perf(struct fab_port *in, u8 *mad);
+enum fab_verdict fab_perf(struct fab_port *in, u8 *mad);
 
 #endif

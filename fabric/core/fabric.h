@@ -303,7 +303,7 @@ struct fab_mad {
 };
 
 /* What became of a datagram. */
-enum fab_fate {
+enum fab_verdict {
 	FAB_DROPPED,
 	FAB_ANSWERED,	/* it is the answer now, and back at its sender */
 	FAB_ARRIVED,	/* it is for a program at @to */
@@ -319,9 +319,9 @@ enum fab_fate {
  * The datagram goes its whole way at once, through the tables of each switch, and so does the
  * answer of an agent.
  *
- * Return: enum fab_fate
+ * Return: enum fab_verdict
  */
-enum fab_fate fab_send(struct fab_port *from, struct fab_mad *mad, u64 now);
+enum fab_verdict fab_send(struct fab_port *from, struct fab_mad *mad, u64 now);
 
 /**
  * fab_trap_next() - the next trap that is due and reaches a subnet manager's port

@@ -213,7 +213,7 @@ static u32 counters(struct fab_port *in, u32 attr, bool set, u8 *data)
 	return 0;
 }
 
-enum fab_fate fab_perf(struct fab_port *in, u8 *mad)
+enum fab_verdict fab_perf(struct fab_port *in, u8 *mad)
 {
 	u8 method = mad[MAD_METHOD], *data = mad + SMP_DATA;
 	u32 status, attr = get_be16(mad + MAD_ATTR);

@@ -141,7 +141,7 @@ static struct fab_port *follow(struct fab_port *from, const u8 *path, u32 first,
 	return port;
 }
 
-static enum fab_fate directed(struct fab_port *from, struct fab_mad *mad, u64 now)
+static enum fab_verdict directed(struct fab_port *from, struct fab_mad *mad, u64 now)
 {
 	u8 *data = mad->data;
 	u32 hops = data[SMP_HOPS];
@@ -180,7 +180,7 @@ static bool has_agent(u8 class)
 	return class == CLASS_LID_ROUTED || class == CLASS_PERF;
 }
 
-static enum fab_fate agent(struct fab_port *to, struct fab_port *by, struct fab_mad *mad, u64 now)
+static enum fab_verdict agent(struct fab_port *to, struct fab_port *by, struct fab_mad *mad, u64 now)
 {
 	switch (mad->data[MAD_CLASS]) {
 	case CLASS_LID_ROUTED:
@@ -203,12 +203,12 @@ static void swap_ends(struct fab_mad *mad)
 	mad->dqp = qp;
 }
 
-enum fab_fate fab_send(struct fab_port *from, struct fab_mad *mad, u64 now)
+enum fab_verdict fab_send(struct fab_port *from, struct fab_mad *mad, u64 now)
 {
 	bool vl15 = mad->data[MAD_CLASS] == CLASS_LID_ROUTED;
 	struct fab_port *to, *by, *back = from, *back_by;
 	u8 method = mad->data[MAD_METHOD];
-	enum fab_fate fate;
+	enum fab_verdict verdict;
 
 	if (mad->data[MAD_CLASS] == CLASS_DIRECTED)
 		return directed(from, mad, now);
@@ -222,9 +222,9 @@ enum fab_fate fab_send(struct fab_port *from, struct fab_mad *mad, u64 now)
 	 */
 	if (has_agent(mad->data[MAD_CLASS]) && (method == METHOD_GET || method == METHOD_SET))
 		back = fab_route(to, mad->slid, vl15, &back_by);
-	fate = agent(to, by, mad, now);
-	if (fate != FAB_ANSWERED)
-		return fate;
+	verdict = agent(to, by, mad, now);
+	if (verdict != FAB_ANSWERED)
+		return verdict;
 	swap_ends(mad);
 	return back == from ? FAB_ANSWERED : FAB_DROPPED;
 }

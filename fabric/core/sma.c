@@ -289,7 +289,7 @@ static u32 attribute(u32 attr, const struct smp *smp)
 	}
 }
 
-enum fab_fate fab_sma(struct fab_port *in, u8 *mad, u64 now)
+enum fab_verdict fab_sma(struct fab_port *in, u8 *mad, u64 now)
 {
 	struct shca_ib_mkey *mkey = &fab_end_port(in)->end.mkey;
 	u8 method = mad[MAD_METHOD];

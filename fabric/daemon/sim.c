@@ -82,6 +82,7 @@ struct client {
 	int fd;
 	u32 pid;	/* 0: none */
 	bool issm;
+	bool slow;	/* did not read in time, and is not waited for */
 	struct fab_port *port;
 };
 
@@ -152,6 +153,7 @@ static void client_end(struct client *client)
 		fab_set_manager(client->port, false);
 	client->pid = 0;
 	client->issm = false;
+	client->slow = false;
 	connect(client->fd, &nobody, sizeof(nobody));
 }
 
@@ -188,6 +190,8 @@ static bool ctl_connect(struct sim *sim, struct ctl *ctl)
 
 	memcpy(&info, ctl->data, sizeof(info));
 	info.node[NODE_ID - 1] = '\0';
+	if (!info.id)	/* stands for no program */
+		return false;
 	if (info.node[0])
 		node = topo_find_any(sim->topo, info.node);
 	for (i = 0; i < CLIENTS && client_lives(sim, &sim->clients[i]); i++)
@@ -334,13 +338,17 @@ static void deliver(struct client *client, struct packet *packet, const struct f
 	while (send(client->fd, packet, sizeof(*packet), 0) < 0) {
 		if (errno == EINTR)
 			continue;
-		/* The queue of a socket is short. */
-		if ((errno == EAGAIN || errno == ENOBUFS) && poll(&waits, 1, SLOW_MS) > 0)
-			continue;
 		if (errno == ECONNREFUSED || errno == ENOTCONN)
 			client_end(client);
-		return;
+		if (errno != EAGAIN && errno != ENOBUFS)
+			return;
+		/* The queue of a socket is short. One that stays full delays the others once. */
+		if (client->slow || poll(&waits, 1, SLOW_MS) <= 0) {
+			client->slow = true;
+			return;
+		}
 	}
+	client->slow = false;
 }
 
 static struct client *asker(struct sim *sim, const struct fab_mad *mad)

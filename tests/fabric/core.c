@@ -153,7 +153,7 @@ static void request(struct world *w, u8 class, u8 method, u16 attr, u32 mod)
 }
 
 /* From a host; @lid is not looked at by a directed one. */
-static enum fab_fate send(struct world *w, u32 from, u16 lid)
+static enum fab_verdict send(struct world *w, u32 from, u16 lid)
 {
 	bool directed = w->mad[MAD_CLASS] == CLASS_DIRECTED;
 	struct fab_mad mad = {
@@ -650,7 +650,7 @@ static void fuzz_one(struct world *w)
 	struct fab_mad mad = { .data = w->mad, .slid = draw(20), .dlid = draw(20) };
 	struct fab_mad trap = { .data = w->mad };
 	struct fab_port *from = draw(2) ? host(w, draw(HOSTS)) : switch_port(w, draw(SWITCHES), 0);
-	enum fab_fate fate;
+	enum fab_verdict verdict;
 	u32 i;
 
 	request(w, classes[draw(ARRAY_SIZE(classes))], draw(4) ? 1 + draw(2) : draw(256),
@@ -669,11 +669,11 @@ static void fuzz_one(struct world *w)
 	/* (a key that nobody knows would end all) */
 	put_be64(w->mad + SMP_MKEY, draw(3));
 	put_be64(w->mad + SMP_DATA, draw(30) ? 0 : draw(2));
-	fate = fab_send(from, &mad, w->now);
-	CHECK(fate <= FAB_CONSUMED, true);
-	if (fate == FAB_ANSWERED)
+	verdict = fab_send(from, &mad, w->now);
+	CHECK(verdict <= FAB_CONSUMED, true);
+	if (verdict == FAB_ANSWERED)
 		CHECK(w->mad[MAD_METHOD], 0x81);
-	if (fate == FAB_ARRIVED)
+	if (verdict == FAB_ARRIVED)
 		CHECK(mad.to != NULL, true);
 	for (i = 0; i < 10 && fab_trap_next(&w->fabric, &trap, w->now); i++)
 		CHECK(trap.to != NULL, true);
