@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * Differences between kernel versions. The probes in scripts/probe find them and set HAVE_*
- * in the generated shca-config.h. The rest of the module is written for the newest kernel,
- * and has #if only at prototypes of operations.
+ * in the generated shca-config.h. The rest of the module is written for the newest kernel.
  */
 #ifndef SHCA_COMPAT_H
 #define SHCA_COMPAT_H
@@ -29,12 +28,24 @@
 #error "softhca needs CONFIG_INFINIBAND_VIRT_DMA"
 #endif
 
-/*
- * Disabled bottom halves alone protect per-CPU data and objects that are about to be freed.
- * Whether that is enough on PREEMPT_RT, which can preempt bottom halves, is not known.
- */
-#ifdef CONFIG_PREEMPT_RT
-#error "softhca does not support real-time kernels (CONFIG_PREEMPT_RT): use one without, e.g. linux-image-amd64 in place of linux-image-rt-amd64"
+#ifndef CONFIG_MMU_NOTIFIER
+#error "softhca needs CONFIG_MMU_NOTIFIER, which CONFIG_INFINIBAND_ON_DEMAND_PAGING selects"
+#endif
+
+/* Addresses and routes of RoCEv2 are of either family; nothing here asks whether IPv6 is there. */
+#if !IS_ENABLED(CONFIG_IPV6)
+#error "softhca needs CONFIG_IPV6"
+#endif
+
+/* Hooks of netfilter take the packets of UDP port 4791, and those of steered flows. */
+#ifndef CONFIG_NETFILTER
+#error "softhca needs CONFIG_NETFILTER"
+#endif
+
+/* Kernels without it have a lock of the CPU with bottom halves that are off, on PREEMPT_RT. */
+#ifndef HAVE_LOCAL_LOCK_NESTED_BH
+#define local_lock_nested_bh(lock)	((void)(lock))
+#define local_unlock_nested_bh(lock)	((void)(lock))
 #endif
 
 #ifndef HAVE_VM_FLAGS_SET
@@ -86,8 +97,14 @@ static inline bool skb_frags_readable(const struct sk_buff *skb)
 }
 #endif
 
-/* rdma-core's udev rule does not rename a device without a parent, so this flag may be missing. */
-#ifndef HAVE_IB_MARK_NAME_ASSIGNED_BY_USER
+/*
+ * rdma-core's udev rule renames a device whose parent is a PCI function, unless this flag says that
+ * somebody has named it (rdma-core 56).
+ */
+#ifdef HAVE_IB_MARK_NAME_ASSIGNED_BY_USER
+#define SHCA_NAMES_STAY		true
+#else
+#define SHCA_NAMES_STAY		false
 static inline void ib_mark_name_assigned_by_user(struct ib_device *ibdev)
 {
 }
@@ -140,6 +157,36 @@ static inline struct dev_pagemap *page_pgmap(const struct page *page)
 
 #ifdef HAVE_IB_UMEM_GET_VA
 #define ib_umem_get ib_umem_get_va
+#endif
+
+/*
+ * Operations of struct ib_device_ops whose arguments differ: the macros drop from prototypes what
+ * older kernels do not pass, or replace its type.
+ */
+#ifndef HAVE_REG_USER_MR_DMAH
+#define shca_reg_user_mr(pd, start, length, iova, access, dmah, udata) \
+	shca_reg_user_mr(pd, start, length, iova, access, udata)
+#ifdef HAVE_REG_USER_MR_DMABUF_ATTRS
+#define shca_reg_user_mr_dmabuf(pd, offset, length, iova, fd, access, dmah, attrs) \
+	shca_reg_user_mr_dmabuf(pd, offset, length, iova, fd, access, attrs)
+#else
+#define shca_reg_user_mr_dmabuf(pd, offset, length, iova, fd, access, dmah, attrs) \
+	shca_reg_user_mr_dmabuf(pd, offset, length, iova, fd, access, struct ib_udata *udata)
+#endif
+#endif
+#ifndef HAVE_COUNTER_BIND_QP_PORT
+#define shca_counter_bind_qp(counter, qp, port)	shca_counter_bind_qp(counter, qp)
+#define shca_counter_unbind_qp(qp, port)	shca_counter_unbind_qp(qp)
+#endif
+#ifndef HAVE_RESIZE_USER_CQ
+#define resize_user_cq				resize_cq
+#define shca_resize_cq(cq, nr, udata)		shca_resize_cq(cq, int cqe, udata)
+#endif
+#ifdef HAVE_CREATE_CQ_ATTRS
+#define shca_udata_of(attrs)			((attrs) ? &(attrs)->driver_udata : NULL)
+#else
+#define shca_create_cq(cq, attr, attrs)		shca_create_cq(cq, attr, struct ib_udata *attrs_udata)
+#define shca_udata_of(attrs)			attrs_udata
 #endif
 
 #endif
