@@ -806,6 +806,7 @@ static void req_early_answered_soon_is_one_more(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fx->req.stats.early, 2ull);
 	KUNIT_EXPECT_EQ(test, fx->req.recovery.tail_probes, 2u);
 	/* and if its answer is soon, too, the queue has become short */
+	fx->now += 500;
 	fx_ack(fx, P0 + 2, ACK);
 	expect_next(test, P0 + 3, true);
 	expect_next(test, P0 + 4, true);
@@ -821,6 +822,10 @@ static void req_early_answered_soon_is_one_more(struct kunit *test)
 	expect_next(test, P0 + 6, true);
 	KUNIT_EXPECT_FALSE(test, fx_next(fx));
 	KUNIT_EXPECT_EQ(test, fx->req.stats.early, 4ull);
+	/* sooner than on any path: the first copies have arrived, and the last one may have */
+	fx->now += 499;
+	fx_ack(fx, P0 + 6, ACK);
+	KUNIT_EXPECT_FALSE(test, fx_next(fx));
 }
 
 /* Nor does the answer to one that was refused, after which all is sent again. */
@@ -868,6 +873,7 @@ static void req_early_answered_alone_sends_the_rest(struct kunit *test)
 	fx_ack(fx, P0 + 2, NAK(SHCA_NAK_PSN_SEQ));
 	KUNIT_EXPECT_FALSE(test, fx_next(fx));
 	/* (a part of them tells nothing) */
+	fx->now += fx->req.rtt.ns / 2;
 	fx_ack(fx, P0 + 8, ACK);
 	KUNIT_EXPECT_FALSE(test, fx_next(fx));
 	fx_ack(fx, P0 + 9, ACK);
@@ -950,6 +956,7 @@ static void req_early_then_a_new_packet_is_no_more(struct kunit *test)
 	fx->now = shca_req_deadline(&fx->req);
 	shca_req_timer(&fx->req, fx->now);
 	expect_next(test, P0 + 1, true);
+	fx->req.rtt.psn = SHCA_PSN_NONE;
 	fx->now += 1000;
 	fx_ack(fx, P0 + 1, ACK);
 	KUNIT_ASSERT_EQ(test, fx_drain(fx), SHCA_CC_WINDOW_MIN);

@@ -53,8 +53,9 @@ static void req_sample_rtt(struct shca_req *req, u32 nr, u64 now)
  * The timed packet and all before it are acknowledged. If something was sent again since it left,
  * the answer may be to the first copy, to the second, or to the end of a repair. Within half of the
  * least round trip after the second copy it is to the first. (The smoothed round trip may include a
- * queue, or the wait for a repair, which would lengthen the next one.) After a time-out the round
- * trip is a guess. Without it, a path slower than the time-out would stay unknown.
+ * queue, or the wait for a repair, which would lengthen the next one.) After a tail loss probe or a
+ * time-out the round trip is a guess. Without it, a path slower than these would stay unknown. What
+ * may contain a time-out is no guess where a round trip is known.
  */
 static void req_sample_in_order(struct shca_req *req, u64 now)
 {
@@ -62,8 +63,8 @@ static void req_sample_in_order(struct shca_req *req, u64 now)
 		req_sample_rtt(req, shca_psn_off(req->psn.una, req->rtt.una), now);
 	else if (now - req->recovery.again_ns <
 			 (req->rtt.least ?: req->rtt.ns) / 2 ||
-		 (req->rtt.again &&
-		  (!req->rtt.ns || req->rtt.guess)))
+		 (req->rtt.again && (!req->rtt.ns || req->rtt.guess ||
+				     now - req->rtt.start < req->recovery.timeout_ns)))
 		req_sample_rtt(req, 0, now);
 	else
 		req->rtt.psn = SHCA_PSN_NONE;

@@ -710,7 +710,9 @@ static bool req_early_part(const struct shca_req *req, u32 *end)
 
 /*
  * Send a tail loss probe: one packet, with AckReq. If the oldest packet was lost, the answer shows
- * what else was. If not, the answer covers all. It uses up no retry, and the time-out stays.
+ * what else was. If not, the answer covers all. It uses up no retry, and the time-out stays. A peer
+ * of unknown vendor gets all behind it as well, if it is a READ or an atomic, or if the requester
+ * has gone back already.
  */
 static void req_send_early(struct shca_req *req, u64 now)
 {
@@ -718,13 +720,17 @@ static void req_send_early(struct shca_req *req, u64 now)
 	u32 end;
 
 	req->recovery.early_row++;
+	/* The path may have become slow. Without a guess each window would be probed in vain. */
+	if (req->recovery.again_ns <= req->rtt.start)
+		req->rtt.again = true;
 	req->recovery.again_ns = now;
 	req->stats.early++;
 	if (req_early_part(req, &end)) {
 		wr->flags_core |= SHCA_WRF_EXECUTED;
 		req_gap_is(req, end, now);
 		req_resend(req, end);
-	} else if (req->attr.peer & SHCA_PEER_OOO) {
+	} else if (req->attr.peer & SHCA_PEER_OOO ||
+		   (!req_is_rd(wr) && req->psn.next == req->psn.max)) {
 		end = shca_psn_add(req->psn.una, 1);
 		req_gap_is(req, end, now);
 		req_resend(req, end);
@@ -739,22 +745,35 @@ static void req_send_early(struct shca_req *req, u64 now)
  * is lost, too: the peer would have acknowledged it, or reported a gap. A full window lets no new
  * packet leave that shows the gap, and a probe for each takes two round trips. A queue that drops
  * all of a window is full, so it gets a few packets at first, then twice as many each round trip.
+ * A peer of unknown vendor has discarded all, and gets all.
+ *
+ * But the answer may be to the first copy, which was late and not lost, with others behind it. So
+ * it is, as a rule, if it covers more than was probed, or comes early. One more probe shows it, as
+ * in F-RTO (RFC 5682). A softhca that covers more needs none, as it would have reported a gap.
  */
 void shca_req_tail_probed(struct shca_req *req, u64 now)
 {
 	struct shca_req_recovery *r = &req->recovery;
+	bool more = req->psn.una != r->gap_end;
+	bool reports = req->attr.peer & SHCA_PEER_OOO;
 	u32 nr = r->tail_probes;
 
 	if (shca_psn_diff(req->psn.una, r->gap_end) < 0)
 		return;
 	r->tail_probes = 0;
-	if (req->psn.una != r->gap_end || req->psn.next != req->psn.max ||
+	if ((more && reports) || req->psn.next != req->psn.max ||
 	    r->resend_max != req->psn.max || !req_span(req))
 		return;
-	/* An early answer may be to the first copy, or of a shorter queue: send one more probe. */
-	if (nr == 1 && now - r->again_ns < req->rtt.ns / 2) {
+	if (nr == 1 && (more || now - r->again_ns < req->rtt.ns / 2)) {
 		req_send_early(req, now);
 		r->tail_probes = 2;
+		return;
+	}
+	/* Sooner than any round trip, it is to the first copy. */
+	if (more || now - r->again_ns < req->rtt.least / 2)
+		return;
+	if (!reports) {
+		shca_req_seek(req);
 		return;
 	}
 	nr = nr <= 2 ? SHCA_CC_WINDOW_MIN : 2 * nr;

@@ -236,8 +236,8 @@ struct shca_req_gate {
  * @least:	the least that was measured; 0: unknown
  * @start: @psn: @una:	of the packet that is being timed: when it left, its PSN (SHCA_PSN_NONE:
  *		none is timed), and the oldest PSN at that time
- * @again:	this packet was sent again after a time-out
- * @guess:	@ns is of such a packet, so it may contain a time-out
+ * @again:	packets up to this one were sent again after a time-out, or by tail loss probes
+ * @guess:	@ns is of such a packet, so it may contain the wait for these
  */
 struct shca_req_rtt {
 	u64 ns;

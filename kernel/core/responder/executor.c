@@ -117,6 +117,18 @@ bool shca_resp_has_room(const struct shca_resp *resp)
 	       (nr && resp->reads.rd[resp->reads.head & resp->reads.mask].answered);
 }
 
+/* The request is executed: @rd, from resp_rd_alloc(), is the next to be answered. */
+static void resp_rd_add(struct shca_resp *resp, const struct shca_pkt *pkt,
+			struct shca_rd *rd, u32 nr_psn)
+{
+	memset(rd, 0, sizeof(*rd));
+	rd->first_psn = pkt->psn;
+	rd->nr_psn = nr_psn;
+	rd->msn = resp->msn;
+	resp_rd_send(resp, resp->reads.tail, 0, nr_psn);
+	resp->reads.tail++;
+}
+
 /* Is a FLUSH or ATOMIC WRITE still to be answered? Soft-RoCE does not count those. */
 static bool resp_rd_has_bare(struct shca_resp *resp)
 {
@@ -536,16 +548,11 @@ static enum shca_verdict resp_read(struct shca_resp *resp,
 
 	/* A READ counts as a message when it is accepted (C9-148). */
 	resp_accept(resp, pkt, flags, resp_nr_psn(resp, len));
-	memset(rd, 0, sizeof(*rd));
-	rd->first_psn = pkt->psn;
-	rd->nr_psn = resp_nr_psn(resp, len);
+	resp_rd_add(resp, pkt, rd, resp_nr_psn(resp, len));
 	rd->va = pkt->reth.va;
 	rd->rkey = pkt->reth.rkey;
 	rd->len = len;
 	rd->xrc_srqn = pkt->xrc_srqn;
-	rd->msn = resp->msn;
-	resp_rd_send(resp, resp->reads.tail, 0, rd->nr_psn);
-	resp->reads.tail++;
 	return SHCA_RX_OK;
 }
 
@@ -570,14 +577,9 @@ static enum shca_verdict resp_atomic(struct shca_resp *resp,
 		return resp_refuse_access(resp, pkt->psn, status, out);
 
 	resp_accept(resp, pkt, flags, 1);
-	memset(rd, 0, sizeof(*rd));
-	rd->first_psn = pkt->psn;
-	rd->nr_psn = 1;
+	resp_rd_add(resp, pkt, rd, 1);
 	rd->value = value;
-	rd->msn = resp->msn;
 	rd->is_atomic = true;
-	resp_rd_send(resp, resp->reads.tail, 0, rd->nr_psn);
-	resp->reads.tail++;
 	return SHCA_RX_OK;
 }
 
@@ -596,22 +598,6 @@ static bool resp_xrc_select(struct shca_resp *resp, const struct shca_pkt *pkt,
 		return false;
 	resp->msg.xrc_srqn = pkt->xrc_srqn;
 	return true;
-}
-
-/* The request is executed; its response has no data. */
-static enum shca_verdict resp_bare_done(struct shca_resp *resp,
-					const struct shca_pkt *pkt, u32 flags,
-					struct shca_rd *rd)
-{
-	resp_accept(resp, pkt, flags, 1);
-	memset(rd, 0, sizeof(*rd));
-	rd->first_psn = pkt->psn;
-	rd->nr_psn = 1;
-	rd->msn = resp->msn;
-	rd->bare = flags & (SHCA_OPF_FLUSH | SHCA_OPF_ATOMIC_WRITE);
-	resp_rd_send(resp, resp->reads.tail, 0, rd->nr_psn);
-	resp->reads.tail++;
-	return SHCA_RX_OK;
 }
 
 /* IBTA A19.4.2: eight bytes, naturally aligned. */
@@ -648,7 +634,10 @@ static enum shca_verdict resp_bare(struct shca_resp *resp,
 		return SHCA_RX_RETRY;
 	if (status != SHCA_MEM_OK)
 		return resp_refuse_access(resp, pkt->psn, status, out);
-	return resp_bare_done(resp, pkt, flags, rd);
+	resp_accept(resp, pkt, flags, 1);
+	resp_rd_add(resp, pkt, rd, 1);
+	rd->bare = flags & (SHCA_OPF_FLUSH | SHCA_OPF_ATOMIC_WRITE);
+	return SHCA_RX_OK;
 }
 
 enum shca_verdict shca_resp_execute(struct shca_resp *resp,

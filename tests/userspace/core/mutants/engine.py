@@ -37,6 +37,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 KERNEL = HERE.parents[3] / "kernel"
 KUNIT = HERE.parents[2] / "kunit"
 UAPI = HERE.parents[3] / "uapi"
+SURVIVORS = HERE / "survivors"
 WANTED = 90
 # Seeds of the simulator without sanitizers, and with them.
 SEEDS = 3000
@@ -82,10 +83,10 @@ def by_hand():
             yield ByHand(name, file, expression, what)
 
 
-def survivors():
+def survivors(path=SURVIVORS):
     """The list: key -> (class, reason)."""
     listed, reason = {}, None
-    for line in (HERE / "survivors").read_text().splitlines():
+    for line in path.read_text().splitlines():
         if not line or line.startswith("#"):
             continue
         if line.startswith("\t"):
@@ -238,6 +239,9 @@ class Engine:
         self.original = {p.name: digest_of([p])
                          for p in (self.out / "plain" / "core").glob("*.o")}
 
+    def worker(self, number):
+        return Worker(self, number)
+
     def users_of(self, header, folder):
         """The files that include @header, by what the compiler has written down."""
         return sorted(p.stem + ".c" for p in (self.out / "plain" / folder).glob("*.d")
@@ -273,7 +277,7 @@ class Engine:
 
         def work(number):
             try:
-                worker = Worker(self, number)
+                worker = self.worker(number)
                 while not errors:
                     with self.lock:
                         i = next(numbers, None)
@@ -361,10 +365,10 @@ def judge_draw(results, seed):
     return good
 
 
-def update(results, listed):
+def update(results, listed, path=SURVIVORS):
     """Rewrite the list: without what is seen by now, with what is new in it."""
     state = {m.key: v for m, v in results}
-    text = (HERE / "survivors").read_text().splitlines(keepends=True)
+    text = path.read_text().splitlines(keepends=True)
     gone = {k for k in listed
             if k not in state or state[k].is_seen or not state[k].is_mutant}
     text = [line for line in text
@@ -374,7 +378,7 @@ def update(results, listed):
     if new:
         text.append("unseen: nobody has looked at it yet\n")
         text += [f"\t{k}\n" for k in new]
-    (HERE / "survivors").write_text("".join(text))
+    path.write_text("".join(text))
 
 
 def main():
