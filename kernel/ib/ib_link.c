@@ -64,10 +64,11 @@ static void shca_ib_unlock(struct shca_ib_link *link)
 		.gid_prefix = link->sma.gid_prefix,
 		.peer_session = link->phy.peer.session,
 	};
+	const struct shca_ib_lanes *lanes = &link->sma.lanes;
 	u32 sl;
 
 	for (sl = 0; sl < SHCA_IB_SLS; sl++)
-		view.lane[sl] = shca_ib_lane_of(&link->sma.lanes, sl);
+		view.lane[sl] = shca_ib_lane_of(&lanes->sl2vl, lanes->code, sl);
 	view.credits = view.up && link->flow.credits.on;
 	ether_addr_copy(view.peer_mac, link->phy.peer_mac);
 	write_seqcount_begin(&link->seq);
@@ -389,7 +390,7 @@ void shca_ib_exit_dev(struct shca_dev *dev)
 	struct shca_ib_link *link = dev->ib;
 
 	destroy_workqueue(link->wq);
-	shca_ib_flow_exit(link);
+	free_percpu(link->flow.turns);
 	/*
 	 * A packet for another port of the namespace may have found a QP or group of this one
 	 * before it was unlinked, and reads the view through dev->ib.

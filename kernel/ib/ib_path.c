@@ -343,28 +343,6 @@ static bool shca_ib_holds(struct shca_dev *dev, const struct shca_route *route,
 	return shca_ib_flow_holds(dev->ib, route->lane, left);
 }
 
-/* Credits take the place of congestion control. */
-static bool shca_ib_ecn(struct shca_av *av, bool capable)
-{
-	return false;
-}
-
-static void shca_ib_mark(struct shca_av *av)
-{
-}
-
-/* No direct path: only packets reach QPs of this machine. */
-static bool shca_ib_local(struct shca_dev *dev, const struct shca_av *av,
-			  struct shca_route *route)
-{
-	return false;
-}
-
-static bool shca_ib_mirrors(const struct shca_av *av, const struct shca_av *peer)
-{
-	return false;
-}
-
 /* ---- reception -------------------------------------------------------------- */
 
 /* Routing headers of a received packet, checked by ib/ib_rx.c */
@@ -544,6 +522,10 @@ static bool shca_ib_keep(struct shca_dev *dev, const struct sk_buff *skb,
 	return true;
 }
 
+/*
+ * Without @ecn and @mark, as credits take the place of congestion control; and without @local and
+ * @mirrors: only packets reach QPs of this machine.
+ */
 const struct shca_link_ops shca_ib_ops = {
 	.headroom = LL_MAX_HEADER + SHCA_IB_SHIM_BYTES + SHCA_IB_LOWER_MAX,
 	.tailroom = SHCA_IB_VCRC_BYTES,
@@ -555,10 +537,6 @@ const struct shca_link_ops shca_ib_ops = {
 	.max_batch = shca_ib_max_batch,
 	.xmit = shca_ib_xmit,
 	.holds = shca_ib_holds,
-	.ecn = shca_ib_ecn,
-	.mark = shca_ib_mark,
-	.local = shca_ib_local,
-	.mirrors = shca_ib_mirrors,
 	.check = shca_ib_check,
 	.serves = shca_ib_serves,
 	.path = shca_ib_path_of,

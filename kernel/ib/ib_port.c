@@ -19,11 +19,6 @@ static_assert(IB_DEVICE_NODE_DESC_MAX == SHCA_IB_DESC_BYTES);
 #define SHCA_IB_WIDTH	IB_WIDTH_4X
 #define SHCA_IB_RATE	100	/* product of both, in 100 Mbit/s */
 
-void shca_ib_limit_device(struct ib_device_attr *attr)
-{
-	attr->device_cap_flags |= IB_DEVICE_AUTO_PATH_MIG;
-}
-
 enum rdma_link_layer shca_ib_link_layer(struct ib_device *ibdev, u32 port)
 {
 	return IB_LINK_LAYER_INFINIBAND;

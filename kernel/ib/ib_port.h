@@ -5,9 +5,6 @@
 
 #include <rdma/ib_verbs.h>
 
-/* Fill in device attributes of InfiniBand. */
-void shca_ib_limit_device(struct ib_device_attr *attr);
-
 /* operations in struct ib_device_ops */
 enum rdma_link_layer shca_ib_link_layer(struct ib_device *ibdev, u32 port);
 int shca_ib_port_immutable(struct ib_device *ibdev, u32 port,

@@ -546,9 +546,9 @@ u64 shca_ib_flow_waited(struct shca_ib_flow *flow)
 int shca_ib_flow_init(struct shca_ib_link *link)
 {
 	struct shca_ib_flow *flow = &link->flow;
+	u32 grant[SHCA_IB_LANES], i;
 	struct shca_ib_turn *turn;
 	int cpu;
-	u32 i;
 
 	flow->turns = alloc_percpu(struct shca_ib_turn);
 	if (!flow->turns)
@@ -562,14 +562,12 @@ int shca_ib_flow_init(struct shca_ib_link *link)
 	spin_lock_init(&flow->lock);
 	INIT_DELAYED_WORK(&flow->work, shca_ib_flow_work);
 	flow->turned = jiffies;
-	for (i = 0; i < SHCA_IB_LANES; i++)
+	for (i = 0; i < SHCA_IB_LANES; i++) {
 		__skb_queue_head_init(&flow->queue[i].skbs);
+		grant[i] = SHCA_IB_GRANT;
+	}
+	shca_ib_credits_size(&flow->credits, SHCA_IB_WINDOW, grant);
 	return 0;
-}
-
-void shca_ib_flow_exit(struct shca_ib_link *link)
-{
-	free_percpu(link->flow.turns);
 }
 
 void shca_ib_flow_set(struct shca_ib_flow *flow, const struct shca_ib_sma *sma)

@@ -122,9 +122,8 @@ struct shca_ib_flow {
 	struct shca_ib_queue queue[SHCA_IB_LANES];
 };
 
-/* May sleep. Return: 0 or errno. Undone by shca_ib_flow_exit(). */
+/* May sleep. Return: 0 or errno. The caller frees @turns. */
 int shca_ib_flow_init(struct shca_ib_link *link);
-void shca_ib_flow_exit(struct shca_ib_link *link);
 
 /*
  * The link went up (@on: and both ends have credits), or went down. Packets that wait are

@@ -95,10 +95,21 @@ static bool tell(struct shca_ib_credits *from, struct shca_ib_credits *to)
 	return shca_ib_credits_hear(to, &frame);
 }
 
+/* A port whose lanes have equal buffers. */
+static void make(struct shca_ib_credits *port, u32 window, u32 blocks)
+{
+	u32 grant[LANES], i;
+
+	memset(port, 0, sizeof(*port));
+	for (i = 0; i < LANES; i++)
+		grant[i] = blocks;
+	shca_ib_credits_size(port, window, grant);
+}
+
 static void begin(struct shca_ib_credits *a, struct shca_ib_credits *b)
 {
-	memset(a, 0, sizeof(*a));
-	memset(b, 0, sizeof(*b));
+	make(a, 16384, 12288);
+	make(b, 16384, 12288);
 	shca_ib_credits_reset(a, true);
 	shca_ib_credits_reset(b, true);
 	tell(a, b);
@@ -142,8 +153,8 @@ static struct shca_ib_credits a, b;
 
 static void clear(void)
 {
-	memset(&a, 0, sizeof(a));
-	memset(&b, 0, sizeof(b));
+	make(&a, 16384, 12288);
+	make(&b, 16384, 12288);
 }
 
 static void nothing_leaves_before_a_frame(struct kunit *test)
@@ -444,7 +455,7 @@ static void lies_end(struct kunit *test)
 	u32 i, j, nr;
 	u8 *byte;
 
-	for (i = 0; i < 150; i++) {
+	for (i = 0; i < 80; i++) {
 		begin(&a, &b);
 		arrive(&b, 0, 0, send_all(&a, 0));
 		for (byte = (u8 *)&lie, j = 0; j < sizeof(lie); j++) {
@@ -458,7 +469,7 @@ static void lies_end(struct kunit *test)
 		for (j = 0; j < LANES; j++)
 			KUNIT_EXPECT_GE(test, 12288u, shca_ib_credits_room(&a, j));
 		/* (a lie may tell a period that has yet to come) */
-		for (j = 0; j < 20; j++) {
+		for (j = 0; j < SHCA_IB_PERIODS + 4; j++) {
 			tell(&a, &b);
 			tell(&b, &a);
 			nr = send_all(&a, 0);
@@ -497,6 +508,57 @@ static void news_are_a_third_of_a_buffer(struct kunit *test)
 		shca_ib_credits_reset(&b, false);
 		KUNIT_EXPECT_FALSE(test, shca_ib_credits_pending(&b));
 	}
+}
+
+struct report_row {
+	const char *name;
+	u32 window;
+	u32 grant;
+	u32 packets;	/* that arrive, until a frame leaves */
+};
+
+static const struct report_row report_rows[] = {
+	{ "a window and buffers as large as may be", 16384, 12288, 61 },
+	{ "buffers of 36 packets", 16384, 36 * 68, 11 },
+	{ "buffers of five packets", 16384, 5 * 68, 2 },
+	{ "buffers of three packets", 16384, 3 * 68, 1 },
+	{ "buffers of one packet", 16384, 68, 1 },
+	{ "a window of nine packets", 9 * 68, 12288, 3 },
+	{ "a window of one packet", 68, 12288, 1 },
+};
+
+static void report_desc(const struct report_row *row, char *desc)
+{
+	snprintf(desc, KUNIT_PARAM_DESC_SIZE, "%s", row->name);
+}
+
+KUNIT_ARRAY_PARAM(report, report_rows, report_desc);
+
+/* A third of a buffer, or of a smaller window, is worth a frame. So is one packet, if it is more. */
+static void small_buffers_report_sooner(struct kunit *test)
+{
+	const struct report_row *row = test->param_value;
+	struct shca_ib_credit_frame frame;
+	u32 nr;
+
+	make(&b, row->window, row->grant);
+	shca_ib_credits_reset(&b, true);
+	shca_ib_credits_tell(&b, &frame);
+	KUNIT_EXPECT_EQ(test, frame.window, row->window);
+	KUNIT_EXPECT_EQ(test, frame.lane[6].fccl, row->grant);
+	for (nr = 0; !shca_ib_credits_pending(&b); nr++) {
+		KUNIT_ASSERT_GT(test, 100u, nr);
+		shca_ib_credits_arrived(&b, 0, 6, 68);
+	}
+	KUNIT_EXPECT_EQ(test, nr, row->packets);
+	shca_ib_credits_tell(&b, &frame);
+	KUNIT_EXPECT_FALSE(test, shca_ib_credits_pending(&b));
+	/* what becomes free, too */
+	KUNIT_EXPECT_TRUE(test, shca_ib_credits_keep(&b, 6, 2 * row->grant));
+	KUNIT_EXPECT_FALSE(test, shca_ib_credits_keep(&b, 6, 1));
+	shca_ib_credits_free(&b, 6, row->packets * 68 - 1);
+	shca_ib_credits_free(&b, 6, 1);
+	KUNIT_EXPECT_TRUE(test, shca_ib_credits_pending(&b));
 }
 
 static void frame_says_what_is_so(struct kunit *test)
@@ -615,13 +677,12 @@ static void period_is_near_or_begins_anew(struct kunit *test)
 		.period = 100 + row->ahead,
 		.lane[0] = { .fctbs = 5000, .began = 7 },
 	};
-	struct shca_ib_credits b = {
-		.on = true,
-		.heard = row->heard,
-		.oldest = 100,
-		.newest = row->turning ? 101 : 100,
-	};
 
+	memset(&b, 0, sizeof(b));
+	b.on = true;
+	b.heard = row->heard;
+	b.oldest = 100;
+	b.newest = row->turning ? 101 : 100;
 	shca_ib_credits_hear(&b, &frame);
 	KUNIT_EXPECT_TRUE(test, b.heard);
 	KUNIT_EXPECT_EQ(test, told_abr(&b, 0), row->anew ? 5000u : 0u);
@@ -771,6 +832,263 @@ static void model_agrees(struct kunit *test)
 					12288 - min_t(u32, fx->held[lane], 12288));
 		}
 	}
+}
+
+/* ---- unequal ends ----------------------------------------------------------- */
+
+/* What each of two ends takes, in blocks. */
+struct fx_ends {
+	const char *name;
+	u32 window[2];
+	u32 grant[2][LANES];
+};
+
+#define EACH(grant)	{ grant, grant, grant, grant, grant, grant, grant, grant }
+
+static const struct fx_ends fx_ends[] = {
+	{ "one packet, and all", { 16384, 16384 }, { EACH(68), EACH(12288) } },
+	{ "five packets, and two", { 16384, 16384 }, { EACH(340), EACH(136) } },
+	{ "less than two packets, and four", { 16384, 16384 }, { EACH(135), EACH(300) } },
+	{ "lanes differ", { 16384, 8192 },
+	  { { 68, 136, 204, 12288, 340, 0, 100, 2448 }, { 0, 0, 12288, 68, 68, 68, 272, 0 } } },
+	{ "a window of two packets, and of ten", { 136, 680 }, { EACH(340), EACH(12288) } },
+	{ "a window of one packet, and of three", { 68, 204 }, { EACH(68), EACH(204) } },
+};
+
+static void fx_ends_desc(const struct fx_ends *ends, char *desc)
+{
+	snprintf(desc, KUNIT_PARAM_DESC_SIZE, "%s", ends->name);
+}
+
+KUNIT_ARRAY_PARAM(fx_duplex, fx_ends, fx_ends_desc);
+
+/*
+ * struct fx_duplex - two ends, and what is in flight from each, in order
+ * @packets:	of these, packets of each lane
+ * @kept:	packets in the buffers of each end
+ * @sent:	packets from each end
+ */
+struct fx_duplex {
+	const struct fx_ends *ends;
+	struct shca_ib_credits end[2];
+	struct {
+		struct shca_ib_credit_frame frame;
+		u8 period;
+		u8 lane;
+		bool packet;
+	} item[2][WIRE];
+	u32 head[2], tail[2];
+	u32 packets[2][LANES];
+	u32 kept[2][LANES];
+	u32 sent[2][LANES];
+	u64 random;
+	bool lossy;
+};
+
+static bool lost(struct fx_duplex *fx, u32 of)
+{
+	return fx->lossy && !draw_of(&fx->random, of);
+}
+
+/* Neither the buffers of the other end nor the queues before it have more than it takes. */
+static void duplex_fits(struct kunit *test, const struct fx_duplex *fx, u32 from)
+{
+	u32 lane, all = 0;
+
+	for (lane = 0; lane < LANES; lane++) {
+		KUNIT_ASSERT_GE(test, fx->ends->grant[!from][lane],
+				68 * (fx->packets[from][lane] + fx->kept[!from][lane]));
+		all += fx->packets[from][lane];
+	}
+	KUNIT_ASSERT_GE(test, fx->ends->window[!from], 68 * all);
+}
+
+static bool duplex_send(struct kunit *test, struct fx_duplex *fx, u32 from, u32 lane)
+{
+	u32 at = fx->tail[from] % WIRE;
+
+	if (shca_ib_credits_room(&fx->end[from], lane) < 68)
+		return false;
+	shca_ib_credits_take(&fx->end[from], lane, 68);
+	fx->sent[from][lane]++;
+	if (lost(fx, 10))
+		return true;
+	KUNIT_ASSERT_GT(test, (u32)WIRE, fx->tail[from] - fx->head[from]);
+	fx->item[from][at].period = fx->end[from].period;
+	fx->item[from][at].lane = lane;
+	fx->item[from][at].packet = true;
+	fx->tail[from]++;
+	fx->packets[from][lane]++;
+	duplex_fits(test, fx, from);
+	return true;
+}
+
+static void duplex_tell(struct kunit *test, struct fx_duplex *fx, u32 from)
+{
+	u32 at = fx->tail[from] % WIRE;
+
+	shca_ib_credits_tell(&fx->end[from], &fx->item[from][at].frame);
+	if (lost(fx, 4))
+		return;
+	KUNIT_ASSERT_GT(test, (u32)WIRE, fx->tail[from] - fx->head[from]);
+	fx->item[from][at].packet = false;
+	fx->tail[from]++;
+}
+
+static void duplex_report(struct kunit *test, struct fx_duplex *fx, u32 from)
+{
+	if (shca_ib_credits_pending(&fx->end[from]))
+		duplex_tell(test, fx, from);
+}
+
+/* Return: whether anything was in flight. */
+static bool duplex_arrives(struct kunit *test, struct fx_duplex *fx, u32 from)
+{
+	u32 at = fx->head[from] % WIRE, lane = fx->item[from][at].lane;
+
+	if (fx->head[from] == fx->tail[from])
+		return false;
+	fx->head[from]++;
+	if (!fx->item[from][at].packet) {
+		KUNIT_EXPECT_TRUE(test, shca_ib_credits_hear(&fx->end[!from],
+							     &fx->item[from][at].frame));
+		/* In order: what was sent before is there. */
+		shca_ib_credits_reconcile(&fx->end[!from]);
+		return true;
+	}
+	shca_ib_credits_arrived(&fx->end[!from], fx->item[from][at].period, lane, 68);
+	KUNIT_EXPECT_TRUE(test, shca_ib_credits_keep(&fx->end[!from], lane, 68));
+	fx->packets[from][lane]--;
+	fx->kept[!from][lane]++;
+	duplex_fits(test, fx, from);
+	duplex_report(test, fx, !from);
+	return true;
+}
+
+static void duplex_free(struct kunit *test, struct fx_duplex *fx, u32 end, u32 lane)
+{
+	if (!fx->kept[end][lane])
+		return;
+	fx->kept[end][lane]--;
+	shca_ib_credits_free(&fx->end[end], lane, 68);
+	duplex_report(test, fx, end);
+}
+
+static struct fx_duplex *duplex(struct kunit *test, bool lossy)
+{
+	struct fx_duplex *fx = kunit_kzalloc(test, sizeof(*fx), GFP_KERNEL);
+	u32 i;
+
+	KUNIT_ASSERT_NOT_NULL(test, fx);
+	fx->ends = test->param_value;
+	fx->lossy = lossy;
+	for (i = 0; i < 2; i++) {
+		shca_ib_credits_size(&fx->end[i], fx->ends->window[i], fx->ends->grant[i]);
+		shca_ib_credits_reset(&fx->end[i], true);
+	}
+	tell(&fx->end[0], &fx->end[1]);
+	tell(&fx->end[1], &fx->end[0]);
+	tell(&fx->end[0], &fx->end[1]);
+	return fx;
+}
+
+/* Nothing is lost: no frame is needed but those that report a third of a buffer. */
+static void reports_alone_go_on(struct kunit *test)
+{
+	struct fx_duplex *fx = duplex(test, false);
+	u32 round, i, lane, end;
+
+	for (round = 0; round < 400; round++) {
+		for (end = 0; end < 2; end++)
+			/* (each lane is the first one in turn, for the window may let one packet pass) */
+			for (i = 0; i < 5 * LANES; i++)
+				duplex_send(test, fx, end, (round + i) % LANES);
+		for (end = 0; end < 2; end++) {
+			while (duplex_arrives(test, fx, end))
+				;
+			for (lane = 0; lane < LANES; lane++)
+				while (fx->kept[!end][lane])
+					duplex_free(test, fx, !end, lane);
+		}
+		/* (the frames of the second end) */
+		for (end = 0; end < 2; end++)
+			while (duplex_arrives(test, fx, end))
+				;
+	}
+	for (end = 0; end < 2; end++)
+		for (lane = 0; lane < LANES; lane++)
+			if (fx->ends->grant[!end][lane])
+				KUNIT_EXPECT_GE(test, fx->sent[end][lane], round / LANES);
+			else
+				KUNIT_EXPECT_EQ(test, fx->sent[end][lane], 0u);
+}
+
+static void duplex_step(struct kunit *test, struct fx_duplex *fx)
+{
+	u32 end = draw_of(&fx->random, 2), lane = draw_of(&fx->random, LANES);
+
+	switch (draw_of(&fx->random, 8)) {
+	case 0:
+	case 1:
+	case 2:
+		duplex_send(test, fx, end, lane);
+		break;
+	case 3:
+	case 4:
+	case 5:
+		duplex_arrives(test, fx, end);
+		break;
+	case 6:
+		duplex_free(test, fx, end, lane);
+		break;
+	case 7:
+		if (draw_of(&fx->random, 10))
+			break;
+		shca_ib_credits_turn(&fx->end[end]);
+		duplex_tell(test, fx, end);
+		break;
+	}
+}
+
+/* Packets and frames are lost. One period without loss later, all may be sent again. */
+static void loss_of_small_buffers_heals(struct kunit *test)
+{
+	struct fx_duplex *fx = duplex(test, true);
+	u32 i, lane, end, blocks;
+
+	for (i = 0; i < 40000; i++) {
+		duplex_step(test, fx);
+		if (i % 2000 != 1999)
+			continue;
+		fx->lossy = false;
+		for (end = 0; end < 2; end++) {
+			while (duplex_arrives(test, fx, end))
+				;
+			for (lane = 0; lane < LANES; lane++)
+				while (fx->kept[!end][lane])
+					duplex_free(test, fx, !end, lane);
+			shca_ib_credits_turn(&fx->end[end]);
+			duplex_tell(test, fx, end);
+		}
+		while (duplex_arrives(test, fx, 0) || duplex_arrives(test, fx, 1))
+			;
+		for (end = 0; end < 2; end++)
+			duplex_tell(test, fx, end);
+		while (duplex_arrives(test, fx, 0) || duplex_arrives(test, fx, 1))
+			;
+		for (end = 0; end < 2; end++)
+			for (lane = 0; lane < LANES; lane++) {
+				blocks = min_t(u32, fx->ends->grant[!end][lane],
+					       fx->ends->window[!end]);
+				KUNIT_ASSERT_EQ(test, shca_ib_credits_room(&fx->end[end], lane),
+						blocks);
+			}
+		fx->lossy = true;
+	}
+	for (end = 0; end < 2; end++)
+		for (lane = 0; lane < LANES; lane++)
+			KUNIT_EXPECT_EQ(test, !!fx->sent[end][lane],
+					!!fx->ends->grant[!end][lane]);
 }
 
 /* ---- a fast link ------------------------------------------------------------ */
@@ -965,11 +1283,14 @@ static struct kunit_case ib_credit_cases[] = {
 	KUNIT_CASE(counters_go_round),
 	KUNIT_CASE(lies_end),
 	KUNIT_CASE(news_are_a_third_of_a_buffer),
+	KUNIT_CASE_PARAM(small_buffers_report_sooner, report_gen_params),
 	KUNIT_CASE(frame_says_what_is_so),
 	KUNIT_CASE(reset_forgets_what_was_granted),
 	KUNIT_CASE(lies_are_cut_exactly),
 	KUNIT_CASE_PARAM(period_is_near_or_begins_anew, period_gen_params),
 	KUNIT_CASE(model_agrees),
+	KUNIT_CASE_PARAM(reports_alone_go_on, fx_duplex_gen_params),
+	KUNIT_CASE_PARAM(loss_of_small_buffers_heals, fx_duplex_gen_params),
 	KUNIT_CASE_PARAM(fast_link_is_used, fx_link_gen_params),
 	{}
 };

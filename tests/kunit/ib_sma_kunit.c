@@ -26,6 +26,7 @@
 
 struct fx_sma {
 	struct shca_ib_sma sma;
+	struct shca_ib_sma was;		/* too large for the stack of a test */
 	u8 in[SHCA_IB_MAD_BYTES];
 	u8 out[SHCA_IB_MAD_BYTES];
 	bool trusted;
@@ -308,17 +309,17 @@ static void bad_fields_change_nothing(struct kunit *test)
 		{ 32, 0x15 }, { 33, 0x12 }, { 33, 0x42 }, { 33, 0x52 },
 	};
 	struct fx_sma *fx = fx_sma(test);
-	struct shca_ib_sma was = fx->sma;
 	u8 *data;
 	u32 i;
 
+	memcpy(&fx->was, &fx->sma, sizeof(fx->was));
 	for (i = 0; i < ARRAY_SIZE(rows); i++) {
 		data = begin_set(test, fx);
 		data[17] = 7;		/* would be good */
 		data[rows[i].at] = rows[i].value;
 		KUNIT_EXPECT_EQ(test, send(fx), ANSWERED);
 		KUNIT_EXPECT_EQ(test, status(fx), 0x1cu);
-		KUNIT_EXPECT_EQ(test, memcmp(&was, &fx->sma, sizeof(was)), 0);
+		KUNIT_EXPECT_MEMEQ(test, &fx->was, &fx->sma, sizeof(fx->was));
 	}
 	/* the first bad LID of each, the last good ones */
 	data = begin_set(test, fx);
@@ -380,6 +381,11 @@ static void lanes_are_those_of_both_ends(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, send(fx), ANSWERED | SHCA_IB_SMA_LANES);
 }
 
+static u8 lane_of(const struct fx_sma *fx, u8 sl)
+{
+	return shca_ib_lane_of(&fx->sma.lanes.sl2vl, fx->sma.lanes.code, sl);
+}
+
 static void sl_to_vl_is_read_and_set(struct kunit *test)
 {
 	static const u8 initial[64] = { 0x01, 0x23, 0x45, 0x67, 0x01, 0x23, 0x45, 0x67 };
@@ -392,7 +398,7 @@ static void sl_to_vl_is_read_and_set(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, memcmp(fx->out + 64, initial, 64), 0);
 	KUNIT_EXPECT_MEMEQ(test, fx->out + 128, fx->in + 128, 128);
 	for (i = 0; i < SHCA_IB_SLS; i++)
-		KUNIT_EXPECT_EQ(test, shca_ib_lane_of(&fx->sma.lanes, i), i % 8);
+		KUNIT_EXPECT_EQ(test, lane_of(fx, i), i % 8);
 	/* A modifier with ports is that of a switch. */
 	prepare(fx, LID_ROUTED, SET, SL2VL, 0x01000002);
 	fx->in[64] = 0x7f;
@@ -403,23 +409,23 @@ static void sl_to_vl_is_read_and_set(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, send(fx), ANSWERED | SHCA_IB_SMA_LANES);
 	KUNIT_EXPECT_EQ(test, status(fx), 0u);
 	KUNIT_EXPECT_MEMEQ(test, fx->sma.lanes.arb, was.arb, sizeof(was.arb));
-	KUNIT_EXPECT_EQ(test, shca_ib_lane_of(&fx->sma.lanes, 0), 7);
-	KUNIT_EXPECT_EQ(test, shca_ib_lane_of(&fx->sma.lanes, 1), SHCA_IB_NO_LANE);
-	KUNIT_EXPECT_EQ(test, shca_ib_lane_of(&fx->sma.lanes, 2), SHCA_IB_NO_LANE);
-	KUNIT_EXPECT_EQ(test, shca_ib_lane_of(&fx->sma.lanes, 3), 0);
+	KUNIT_EXPECT_EQ(test, lane_of(fx, 0), 7);
+	KUNIT_EXPECT_EQ(test, lane_of(fx, 1), SHCA_IB_NO_LANE);
+	KUNIT_EXPECT_EQ(test, lane_of(fx, 2), SHCA_IB_NO_LANE);
+	KUNIT_EXPECT_EQ(test, lane_of(fx, 3), 0);
 	get(fx, SL2VL);
 	KUNIT_EXPECT_EQ(test, fx->out[64], 0x7f);
 	KUNIT_EXPECT_EQ(test, fx->out[65], 0x80);
 	KUNIT_EXPECT_EQ(test, fx->out[66], 0x45);
 	/* Lanes that are no longer there are those of no service level. */
 	fx->sma.lanes.code = 3;
-	KUNIT_EXPECT_EQ(test, shca_ib_lane_of(&fx->sma.lanes, 0), SHCA_IB_NO_LANE);
-	KUNIT_EXPECT_EQ(test, shca_ib_lane_of(&fx->sma.lanes, 8), 0);
+	KUNIT_EXPECT_EQ(test, lane_of(fx, 0), SHCA_IB_NO_LANE);
+	KUNIT_EXPECT_EQ(test, lane_of(fx, 8), 0);
 	/* Before a manager has set any, there is one for each. */
 	shca_ib_lanes_init(&fx->sma.lanes, 2);
-	KUNIT_EXPECT_EQ(test, shca_ib_lane_of(&fx->sma.lanes, 15), 1);
+	KUNIT_EXPECT_EQ(test, lane_of(fx, 15), 1);
 	fx->sma.lanes.code = 1;
-	KUNIT_EXPECT_EQ(test, shca_ib_lane_of(&fx->sma.lanes, 15), 0);
+	KUNIT_EXPECT_EQ(test, lane_of(fx, 15), 0);
 }
 
 /* A table is one block (IBTA 14.2.5.9): a Set is of that, and of nothing else. */

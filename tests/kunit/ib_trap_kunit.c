@@ -64,7 +64,7 @@ static void trap_is_a_packet(struct kunit *test)
 	struct fx_trap *fx = fx_trap(test);
 
 	KUNIT_EXPECT_EQ(test, next(fx), 0u);
-	KUNIT_EXPECT_TRUE(test, shca_ib_trap_port(&fx->traps, SHCA_IB_TRAP_INTEGRITY, LID));
+	KUNIT_EXPECT_TRUE(test, shca_ib_trap_port(&fx->traps, SHCA_IB_TRAP_INTEGRITY, LID, 1));
 	KUNIT_EXPECT_EQ(test, next(fx), 129u);
 	KUNIT_EXPECT_EQ(test, memcmp(fx->mad, wanted, sizeof(wanted)), 0);
 }
@@ -181,9 +181,9 @@ static void traps_keep_a_distance(struct kunit *test)
 	shca_ib_trap_key(&fx->traps, SHCA_IB_TRAP_PKEY, LID, &bad);
 	shca_ib_trap_mkey(&fx->traps, LID, 5, smp);
 	shca_ib_trap_change(&fx->traps, LID, 5, false);
-	shca_ib_trap_port(&fx->traps, SHCA_IB_TRAP_WATCHDOG, LID);
-	shca_ib_trap_port(&fx->traps, SHCA_IB_TRAP_OVERRUN, LID);
-	shca_ib_trap_port(&fx->traps, SHCA_IB_TRAP_INTEGRITY, LID);
+	shca_ib_trap_port(&fx->traps, SHCA_IB_TRAP_WATCHDOG, LID, 1);
+	shca_ib_trap_port(&fx->traps, SHCA_IB_TRAP_OVERRUN, LID, 1);
+	shca_ib_trap_port(&fx->traps, SHCA_IB_TRAP_INTEGRITY, LID, 1);
 	KUNIT_EXPECT_EQ(test, shca_ib_trap_deadline(&fx->traps, GAP), 0ull);
 	/* each in its turn, again and again */
 	for (i = 0; i < 21; i++) {
@@ -210,7 +210,7 @@ static void traps_keep_a_distance(struct kunit *test)
 		fx->now += GAP / 100;
 	}
 	/* Management may ask for none. */
-	shca_ib_trap_port(&fx->traps, SHCA_IB_TRAP_INTEGRITY, LID);
+	shca_ib_trap_port(&fx->traps, SHCA_IB_TRAP_INTEGRITY, LID, 1);
 	KUNIT_EXPECT_EQ(test, shca_ib_trap_deadline(&fx->traps, 0),
 			fx->traps.sent_at + SHCA_IB_TRAP_GAP_NS);
 	/* What is forgotten does not come, and what comes then waits for its time. */
@@ -228,7 +228,7 @@ static void unsent_is_not_repressed(struct kunit *test)
 {
 	struct fx_trap *fx = fx_trap(test);
 
-	shca_ib_trap_port(&fx->traps, SHCA_IB_TRAP_INTEGRITY, LID);
+	shca_ib_trap_port(&fx->traps, SHCA_IB_TRAP_INTEGRITY, LID, 1);
 	KUNIT_EXPECT_FALSE(test, shca_ib_trap_is_own(&fx->traps, TID));
 	shca_ib_trap_repress(&fx->traps, TID);
 	KUNIT_EXPECT_EQ(test, next(fx), 129u);
@@ -253,7 +253,7 @@ static void notices_queue(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, fx->traps.toggle);
 	for (i = 0; i < SHCA_IB_NOTICES + 2; i++) {
 		fx->traps.pending = 0;
-		shca_ib_trap_port(&fx->traps, SHCA_IB_TRAP_INTEGRITY, i);
+		shca_ib_trap_port(&fx->traps, SHCA_IB_TRAP_INTEGRITY, i, 1);
 	}
 	for (i = 0; i < SHCA_IB_NOTICES; i++) {
 		shca_ib_notice_get(&fx->traps, data);
@@ -293,7 +293,7 @@ static void notice_has_the_type_of_its_number(struct kunit *test)
 
 	for (i = 0; i < ARRAY_SIZE(rows); i++) {
 		if (rows[i].type == 0x81)
-			shca_ib_trap_port(&fx->traps, rows[i].kind, LID);
+			shca_ib_trap_port(&fx->traps, rows[i].kind, LID, 1);
 		else
 			shca_ib_trap_key(&fx->traps, rows[i].kind, LID, &bad);
 		fx->now += GAP;
@@ -321,6 +321,88 @@ static void link_of_a_switch_is_told_once(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, next(fx), 0u);
 	fx->now += GAP;
 	KUNIT_EXPECT_EQ(test, next(fx), 128u);
+}
+
+static void bad_pkey_at_a_switch_says_where(struct kunit *test)
+{
+	static const u8 wanted[64] = {
+		0x82, 0, 0, 2, 0x01, 0x03, LID >> 8, LID & 0xff, 0, 0,
+		0, 0xff, 0x11, 0x12, 0x13, 0x14, 0x03, 0x04, 0xb0, 0x21, 0x22, 0x23, 0, 0x31, 0x32, 0x33,
+		1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16,
+		17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32,
+		LID >> 8, LID & 0xff, 36,
+	};
+	struct shca_ib_bad_key with = bad;
+	struct fx_trap *fx = fx_trap(test);
+
+	fx->traps.is_switch = true;
+	with.gids = wanted + 26;
+	KUNIT_EXPECT_TRUE(test, shca_ib_trap_switch_pkey(&fx->traps, LID, 36, &with));
+	KUNIT_EXPECT_FALSE(test, shca_ib_trap_switch_pkey(&fx->traps, LID, 36, &bad));
+	KUNIT_EXPECT_EQ(test, next(fx), 259u);
+	KUNIT_EXPECT_EQ(test, memcmp(fx->mad + 64, wanted, sizeof(wanted)), 0);
+	/* a packet without GRH, and one that does not say where it is from */
+	shca_ib_trap_forget(&fx->traps);
+	with.gids = NULL;
+	with.sqpn = 0;
+	KUNIT_EXPECT_TRUE(test, shca_ib_trap_switch_pkey(&fx->traps, LID, 36, &with));
+	fx->now += GAP;
+	KUNIT_EXPECT_EQ(test, next(fx), 259u);
+	KUNIT_EXPECT_EQ(test, fx->mad[64 + 11], 0x2f);
+	KUNIT_EXPECT_MEMEQ(test, fx->mad + 64 + 14, wanted + 14, 5);
+	KUNIT_EXPECT_EQ(test, fx->mad[64 + 26], 0);
+}
+
+/* One of each kind waits for each port, and for some ports only. */
+static void ports_wait_for_themselves(struct kunit *test)
+{
+	struct fx_trap *fx = fx_trap(test);
+	u32 port, nr;
+	u64 second = 0;
+
+	fx->traps.is_switch = true;
+	for (port = 1; port <= 5; port++) {
+		KUNIT_EXPECT_TRUE(test, shca_ib_trap_port(&fx->traps, SHCA_IB_TRAP_OVERRUN, LID, port));
+		KUNIT_EXPECT_FALSE(test, shca_ib_trap_port(&fx->traps, SHCA_IB_TRAP_OVERRUN, LID, port));
+	}
+	/* There is no room for more, but for the first one of another kind. */
+	KUNIT_EXPECT_FALSE(test, shca_ib_trap_port(&fx->traps, SHCA_IB_TRAP_OVERRUN, LID, 6));
+	KUNIT_EXPECT_TRUE(test, shca_ib_trap_port(&fx->traps, SHCA_IB_TRAP_INTEGRITY, LID, 3));
+	KUNIT_EXPECT_FALSE(test, shca_ib_trap_port(&fx->traps, SHCA_IB_TRAP_INTEGRITY, LID, 4));
+	KUNIT_EXPECT_TRUE(test, shca_ib_trap_switch_pkey(&fx->traps, LID, 9, &bad));
+	KUNIT_EXPECT_FALSE(test, shca_ib_trap_switch_pkey(&fx->traps, LID, 8, &bad));
+	KUNIT_EXPECT_TRUE(test, shca_ib_trap_link(&fx->traps, LID));
+	/* All leave, in turn; each port is named. */
+	KUNIT_EXPECT_EQ(test, next(fx), 128u);
+	fx->now += GAP;
+	KUNIT_EXPECT_EQ(test, next(fx), 129u);
+	KUNIT_EXPECT_EQ(test, fx->mad[64 + 14], 3);
+	fx->now += GAP;
+	KUNIT_EXPECT_EQ(test, next(fx), 130u);
+	KUNIT_EXPECT_EQ(test, fx->mad[64 + 14], 1);
+	fx->now += GAP;
+	KUNIT_EXPECT_EQ(test, next(fx), 259u);
+	for (port = 2; port <= 5; port++) {
+		fx->now += GAP;
+		KUNIT_EXPECT_EQ(test, next(fx), 130u);
+		KUNIT_EXPECT_EQ(test, fx->mad[64 + 14], port);
+		second = port == 2 ? tid(fx) : second;
+	}
+	/* One is repressed, and makes room for another one. */
+	shca_ib_trap_repress(&fx->traps, second);
+	KUNIT_EXPECT_FALSE(test, shca_ib_trap_is_own(&fx->traps, second));
+	KUNIT_EXPECT_FALSE(test, shca_ib_trap_port(&fx->traps, SHCA_IB_TRAP_OVERRUN, LID, 1));
+	KUNIT_EXPECT_TRUE(test, shca_ib_trap_port(&fx->traps, SHCA_IB_TRAP_OVERRUN, LID, 6));
+	fx->now += GAP;
+	KUNIT_EXPECT_EQ(test, next(fx), 130u);
+	KUNIT_EXPECT_EQ(test, fx->mad[64 + 14], 6);
+	shca_ib_trap_repress(&fx->traps, tid(fx));
+	for (nr = 0; nr < 7; nr++) {
+		fx->now += GAP;
+		KUNIT_EXPECT_NE(test, next(fx), 0u);
+		shca_ib_trap_repress(&fx->traps, tid(fx));
+	}
+	KUNIT_EXPECT_EQ(test, shca_ib_trap_deadline(&fx->traps, GAP), ~0ull);
 }
 
 /* What waits is told with what is new, whatever the CapabilityMask is; and no more than that. */
@@ -362,7 +444,7 @@ static void new_trap_comes_before_one_that_was_sent(struct kunit *test)
 	struct fx_trap *fx = fx_trap(test);
 
 	fx->now = 0;
-	shca_ib_trap_port(&fx->traps, SHCA_IB_TRAP_INTEGRITY, LID);
+	shca_ib_trap_port(&fx->traps, SHCA_IB_TRAP_INTEGRITY, LID, 1);
 	KUNIT_EXPECT_EQ(test, next(fx), 129u);
 	shca_ib_trap_key(&fx->traps, SHCA_IB_TRAP_QKEY, LID, &bad);
 	fx->now += GAP;
@@ -382,6 +464,8 @@ static struct kunit_case ib_trap_cases[] = {
 	KUNIT_CASE(notices_queue),
 	KUNIT_CASE(notice_has_the_type_of_its_number),
 	KUNIT_CASE(link_of_a_switch_is_told_once),
+	KUNIT_CASE(bad_pkey_at_a_switch_says_where),
+	KUNIT_CASE(ports_wait_for_themselves),
 	KUNIT_CASE(change_keeps_what_waits),
 	KUNIT_CASE(bad_mkey_of_a_directed_smp_says_which_way),
 	{}

@@ -19,13 +19,13 @@ static bool lane_holds(const struct shca_ib_credits *credits, u32 ahead)
 
 	return ahead <= SHCA_IB_GRANT && fccl + ahead <= 2 * SHCA_IB_GRANT &&
 	       landed + ahead <= SHCA_IB_GRANT && landed >= -(s64)MOST &&
-	       (!credits->on || l->held <= 2 * SHCA_IB_GRANT);
+	       (!credits->on || l->held <= 2 * l->grant);
 }
 
 /*
- * proof: credit_step slow --unwind 17
+ * proof: credit_step slow --unwind 33
  * planted: ib/core/ib_credit.c: s/if (by <= room)/if (by <= room + 1)/
- * planted: ib/core/ib_credit.c: s/l->held + blocks > 2 . SHCA_IB_GRANT/l->held > 2 * SHCA_IB_GRANT/
+ * planted: ib/core/ib_credit.c: s/l->held + blocks > 2 . l->grant/l->held > 2 * l->grant/
  * planted: ib/core/ib_credit.c: s/window -= credits/window += credits/
  */
 void credit_step(void)
@@ -36,7 +36,8 @@ void credit_step(void)
 	u32 blocks = any_u32(), ahead = any_u32(), landed, i;
 
 	credits.on = any_bool();
-	assume(lane_holds(&credits, ahead) && credits.window <= SHCA_IB_WINDOW);
+	assume(lane_holds(&credits, ahead) && credits.window <= SHCA_IB_WINDOW &&
+	       l->grant <= SHCA_IB_GRANT);
 	landed = l->landed;
 	/* each other lane has -SHCA_IB_GRANT outstanding, or more */
 	for (i = 1; i < SHCA_IB_LANES; i++)

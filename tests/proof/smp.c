@@ -22,7 +22,7 @@ static bool sma_holds(const struct shca_ib_sma *s)
 	       s->down_default && s->down_default <= SHCA_IB_PHYS_POLLING &&
 	       s->lanes.code && s->lanes.code <= SHCA_IB_VL_CAP &&
 	       s->lanes_set && s->lanes_set <= SHCA_IB_VL_CAP && s->peer_lanes <= SHCA_IB_VL_CAP &&
-	       s->traps.nr <= SHCA_IB_NOTICES && s->traps.pending < 1u << SHCA_IB_TRAP_NR;
+	       s->traps.nr <= SHCA_IB_NOTICES && s->traps.pending < 1u << SHCA_IB_TRAP_SLOTS;
 }
 
 /*
@@ -85,8 +85,8 @@ void guids(void)
 	u64 own = sma.guids[0];
 	u32 i = any_u32();
 
-	set_guid_info(&sma, data);
-	guid_info(&sma, seen);
+	shca_ib_guids_set(sma.guids, data);
+	shca_ib_guids_get(sma.guids, seen);
 	claim(sma.guids[0] == own);
 	assume(i >= 8 && i < SMP_DATA_BYTES);
 	claim(seen[i] == data[i]);
@@ -117,22 +117,22 @@ void pkeys(void)
  * SLtoVLMappingTable: what was set is read, and a service level takes an operational lane or none.
  *
  * proof: sl2vl slow --unwind 17
- * planted: ib/core/ib_lanes.c: s/lanes->sl2vl\[sl\] < nr ?/lanes->sl2vl[sl] <= nr ?/
+ * planted: ib/core/ib_lanes.c: s/return lane < nr ?/return lane <= nr ?/
  */
 void sl2vl(void)
 {
-	struct shca_ib_sma sma;
-	u8 data[SMP_DATA_BYTES], seen[SMP_DATA_BYTES], sl = any_u8(), lane;
+	u8 data[SMP_DATA_BYTES], seen[SMP_DATA_BYTES], sl = any_u8(), code = any_u8(), lane;
+	struct shca_ib_sl2vl map;
 
-	sma.lanes.is_mapped = any_bool();
-	assume(sma_holds(&sma) && sl < SHCA_IB_SLS);
+	map.is_set = any_bool();
+	assume(code && code <= SHCA_IB_VL_CAP && sl < SHCA_IB_SLS);
 	if (any_bool()) {
-		shca_ib_sl2vl_set(sma.lanes.sl2vl, data);
-		shca_ib_sl2vl_get(sma.lanes.sl2vl, seen);
+		shca_ib_sl2vl_set(&map, data);
+		shca_ib_sl2vl_get(&map, seen);
 		claim(seen[sl / 2] == data[sl / 2]);
 	}
-	lane = shca_ib_lane_of(&sma.lanes, sl);
-	claim(lane == SHCA_IB_NO_LANE || lane < shca_ib_lanes_nr(sma.lanes.code));
+	lane = shca_ib_lane_of(&map, code, sl);
+	claim(lane == SHCA_IB_NO_LANE || lane < shca_ib_lanes_nr(code));
 	claim(lane == SHCA_IB_NO_LANE || lane < SHCA_IB_LANES);
 }
 

@@ -7,17 +7,39 @@
 #include "proof.h"
 #include "ib/core/ib_trap.c"
 
+static bool is_of_port(u8 kind)
+{
+	return kind == SHCA_IB_TRAP_INTEGRITY || kind == SHCA_IB_TRAP_OVERRUN ||
+	       kind == SHCA_IB_TRAP_WATCHDOG || kind == SHCA_IB_TRAP_SWITCH_PKEY;
+}
+
 static bool traps_hold(const struct shca_ib_traps *traps)
 {
-	return traps->nr <= SHCA_IB_NOTICES && traps->pending < 1u << SHCA_IB_TRAP_NR;
+	return traps->nr <= SHCA_IB_NOTICES && traps->pending < 1u << SHCA_IB_TRAP_SLOTS;
+}
+
+/* The slot of a kind has that kind, the others have one of a port. */
+static bool slots_hold(const struct shca_ib_traps *traps)
+{
+	const struct shca_ib_trap_slot *slot;
+	bool holds = true;
+	u32 i;
+
+	for (i = 0; i < SHCA_IB_TRAP_SLOTS; i++) {
+		slot = &traps->trap[i];
+		holds = holds && (!(traps->pending & 1u << i) ||
+				  ((i < SHCA_IB_TRAP_NR ? slot->kind == i : is_of_port(slot->kind)) &&
+				   (is_of_port(slot->kind) || !slot->port)));
+	}
+	return holds;
 }
 
 static void any_traps(struct shca_ib_traps *traps)
 {
-	enum shca_ib_trap kind;
+	u32 i;
 
-	for (kind = 0; kind < SHCA_IB_TRAP_NR; kind++)
-		traps->trap[kind].sent = any_bool();
+	for (i = 0; i < SHCA_IB_TRAP_SLOTS; i++)
+		traps->trap[i].sent = any_bool();
 	traps->sent = any_bool();
 	traps->toggle = any_bool();
 }
@@ -41,7 +63,7 @@ void trap_cause(void)
 	bool more;
 
 	any_traps(&traps);
-	assume(traps_hold(&traps));
+	assume(traps_hold(&traps) && slots_hold(&traps));
 	before = traps.pending;
 	nr = traps.nr;
 	behind = traps.trap[SHCA_IB_TRAP_MKEY + 1].tid;
@@ -56,16 +78,12 @@ void trap_cause(void)
 		kind = SHCA_IB_TRAP_CHANGE;
 		more = shca_ib_trap_change(&traps, any_u16(), any_u32(), any_bool());
 		break;
-	case 2:
+	default:
 		kind = SHCA_IB_TRAP_QKEY;
 		more = shca_ib_trap_key(&traps, SHCA_IB_TRAP_QKEY, any_u16(), &bad);
 		break;
-	default:
-		kind = SHCA_IB_TRAP_WATCHDOG;
-		more = shca_ib_trap_port(&traps, SHCA_IB_TRAP_WATCHDOG, any_u16());
-		break;
 	}
-	claim(traps_hold(&traps));
+	claim(traps_hold(&traps) && slots_hold(&traps));
 	claim(traps.pending == (before | 1u << kind));
 	claim(more == !(before & 1u << kind));
 	claim(traps.nr == nr || traps.nr == nr + 1);
@@ -78,17 +96,17 @@ void trap_cause(void)
  *
  * proof: trap_leaves quick --unwind 66
  * planted: ib/core/ib_trap.c: s/now < shca_ib_trap_deadline(traps, gap)/now + 1 < shca_ib_trap_deadline(traps, gap)/
- * planted: ib/core/ib_trap.c: s/if (trap_waits(traps, kind) && traps->trap\[kind\].sent &&/if (trap_waits(traps, kind) \&\&/
+ * planted: ib/core/ib_trap.c: s/if (trap_waits(traps, i) && traps->trap\[i\].sent &&/if (trap_waits(traps, i) \&\&/
  */
 void trap_leaves(void)
 {
 	u64 now = any_u64(), gap = any_u64(), sent_at, tid = any_u64();
 	struct shca_ib_traps traps, was;
 	u8 mad[SHCA_IB_MAD_BYTES];
-	enum shca_ib_trap kind = any_u8();
+	u32 slot = any_u8();
 
 	any_traps(&traps);
-	assume(traps_hold(&traps) && kind < SHCA_IB_TRAP_NR);
+	assume(traps_hold(&traps) && slot < SHCA_IB_TRAP_SLOTS);
 	assume(now < 1ull << 62 && gap < 1ull << 62 && traps.sent_at <= now);
 	sent_at = traps.sent ? traps.sent_at : 0;
 	was = traps;
@@ -103,7 +121,7 @@ void trap_leaves(void)
 	was = traps;
 	shca_ib_trap_repress(&traps, tid);
 	claim(traps_hold(&traps) && !(traps.pending & ~was.pending));
-	claim(!(was.pending & ~traps.pending & 1u << kind) || (was.trap[kind].sent && was.trap[kind].tid == tid));
+	claim(!(was.pending & ~traps.pending & 1u << slot) || (was.trap[slot].sent && was.trap[slot].tid == tid));
 }
 
 /*

@@ -93,6 +93,21 @@ static s32 after(u32 a, u32 b)
 	return (s32)(a - b);
 }
 
+void shca_ib_credits_size(struct shca_ib_credits *credits, u32 window,
+			  const u32 grant[SHCA_IB_LANES])
+{
+	struct shca_ib_lane_credit *l;
+	u32 i;
+
+	credits->own_window = window;
+	for (i = 0; i < SHCA_IB_LANES; i++) {
+		l = &credits->lane[i];
+		l->grant = grant[i];
+		/* A sender waits for the buffer, or for the window if that is smaller. */
+		l->scale = DIV_ROUND_UP(SHCA_IB_GRANT, max_t(u32, min_t(u32, grant[i], window), 1));
+	}
+}
+
 void shca_ib_credits_reset(struct shca_ib_credits *credits, bool on)
 {
 	struct shca_ib_lane_credit *l;
@@ -150,7 +165,7 @@ void shca_ib_credits_turn(struct shca_ib_credits *credits)
 
 static u32 limit(const struct shca_ib_lane_credit *l)
 {
-	return l->abr + SHCA_IB_GRANT - min_t(u32, l->held, SHCA_IB_GRANT);
+	return l->abr + l->grant - min_t(u32, l->held, l->grant);
 }
 
 bool shca_ib_credits_arrived(struct shca_ib_credits *credits, u8 period,
@@ -163,7 +178,7 @@ bool shca_ib_credits_arrived(struct shca_ib_credits *credits, u8 period,
 		return false;
 	l->got[period % SHCA_IB_PERIODS] += blocks;
 	l->abr += blocks;
-	credits->fresh += blocks;
+	credits->fresh += blocks * l->scale;
 	return true;
 }
 
@@ -172,7 +187,7 @@ bool shca_ib_credits_keep(struct shca_ib_credits *credits, u8 lane, u32 blocks)
 	struct shca_ib_lane_credit *l = &credits->lane[lane];
 
 	/* Twice the grant: packets with credit from before these were kept may still come. */
-	if (credits->on && l->held + blocks > 2 * SHCA_IB_GRANT)
+	if (credits->on && l->held + blocks > 2 * l->grant)
 		return false;
 	l->held += blocks;
 	return true;
@@ -183,7 +198,7 @@ void shca_ib_credits_free(struct shca_ib_credits *credits, u8 lane, u32 blocks)
 	struct shca_ib_lane_credit *l = &credits->lane[lane];
 
 	l->held -= min_t(u32, l->held, blocks);
-	credits->fresh += blocks;
+	credits->fresh += blocks * l->scale;
 }
 
 bool shca_ib_credits_pending(const struct shca_ib_credits *credits)
@@ -203,7 +218,7 @@ void shca_ib_credits_tell(struct shca_ib_credits *credits,
 	frame->init = !credits->heard;
 	frame->ask = false;
 	frame->period = credits->period;
-	frame->window = SHCA_IB_WINDOW;
+	frame->window = credits->own_window;
 	for (i = 0; i < SHCA_IB_LANES; i++) {
 		l = &credits->lane[i];
 		frame->lane[i] = (struct shca_ib_lane_counts){
@@ -280,7 +295,7 @@ static u32 moves(u32 heard, u32 at, u32 most, bool *ok)
 	return room;
 }
 
-/* No peer grants more than a whole buffer, and no more arrives than was sent. */
+/* No peer grants more than the largest buffer, and no more arrives than was sent. */
 static bool hear_lane(struct shca_ib_lane_credit *l,
 		      const struct shca_ib_lane_counts *counts)
 {

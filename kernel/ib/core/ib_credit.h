@@ -14,14 +14,23 @@
  * a short packet takes as much room there as the longest.
  */
 #define SHCA_IB_CHARGE		68
-/* Blocks that may be in flight over all lanes: 240 packets. */
+/* Blocks that may be in flight over all lanes, at most: 240 packets. */
 #define SHCA_IB_WINDOW		16384
-/* Blocks of a lane's buffer. One lane does not fill the window, but two do: weights decide then. */
+/*
+ * Blocks of a lane's buffer, at most. One lane does not fill the window, but two do: weights decide
+ * then.
+ */
 #define SHCA_IB_GRANT		12288
-/* A frame leaves when this many blocks have arrived or become free. Two may be lost in a row. */
+/*
+ * A frame leaves when so many blocks of such a buffer have arrived or become free, and of a smaller
+ * one the same share. Two frames may be lost in a row.
+ */
 #define SHCA_IB_REPORT		(SHCA_IB_GRANT / 3)
-/* Periods that a receiver distinguishes, a power of 2; packets of the past half are late. */
-#define SHCA_IB_PERIODS		16
+/*
+ * Periods that a receiver distinguishes, a power of 2; packets of the past half are late. One that
+ * waits for 240 ms is twice as much behind its peer, and that is 12 periods of 40 ms.
+ */
+#define SHCA_IB_PERIODS		32
 
 /* Body of a frame: head, counters of each lane, CRC. */
 #define SHCA_IB_CREDIT_HEAD	8
@@ -83,6 +92,8 @@ u32 shca_ib_credit_build(const struct shca_ib_credit_frame *frame,
 
 /*
  * Both directions of a lane.
+ * @grant:	blocks of the lane's buffer
+ * @scale:	what one of them counts in @fresh of the port: the more, the smaller the buffer
  * @fctbs: @began:	as in struct shca_ib_lane_counts
  * @fccl: @landed:	the highest FCCL and ABR that the peer has sent
  * @abr:	as in struct shca_ib_lane_counts
@@ -91,6 +102,8 @@ u32 shca_ib_credit_build(const struct shca_ib_credit_frame *frame,
  * @held:	blocks that still lie in the lane's buffer
  */
 struct shca_ib_lane_credit {
+	u32 grant;
+	u32 scale;
 	u32 fctbs;
 	u32 began;
 	u32 fccl;
@@ -108,8 +121,9 @@ struct shca_ib_lane_credit {
  * @period:	own
  * @oldest: @newest:	periods of the peer: the first of which packets may still come, and the last
  *		one that a frame has announced
+ * @own_window:	which frames tell the peer
  * @window:	of the peer
- * @fresh:	blocks that have arrived, or have become free, since a frame left
+ * @fresh:	blocks that have arrived, or have become free, since a frame left, by @scale
  */
 struct shca_ib_credits {
 	bool on;
@@ -117,6 +131,7 @@ struct shca_ib_credits {
 	u8 period;
 	u8 oldest;
 	u8 newest;
+	u32 own_window;
 	u32 window;
 	u32 fresh;
 	struct shca_ib_lane_credit lane[SHCA_IB_LANES];
@@ -135,8 +150,18 @@ static inline bool shca_ib_credits_turning(const struct shca_ib_credits *credits
 }
 
 /*
+ * What a port takes; not while the link is up. @credits is all zero before the first call.
+ * @window:	blocks that may be in flight to it over all lanes, up to SHCA_IB_WINDOW; with less, a
+ *		softhca sends no batches
+ * @grant:	blocks of each lane's buffer, up to SHCA_IB_GRANT; 0: the lane takes nothing. With less
+ *		than SHCA_IB_REPORT no batch fits, so @window must be less than all
+ */
+void shca_ib_credits_size(struct shca_ib_credits *credits, u32 window,
+			  const u32 grant[SHCA_IB_LANES]);
+
+/*
  * The link has come up (@on) or gone down. What was sent, and what is in buffers, stays, because
- * the peer may not have noticed. @credits is all zero before the first call.
+ * the peer may not have noticed.
  */
 void shca_ib_credits_reset(struct shca_ib_credits *credits, bool on);
 

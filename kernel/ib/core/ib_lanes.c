@@ -25,17 +25,32 @@ void shca_ib_lanes_init(struct shca_ib_lanes *lanes, u8 code)
 			.vl = i,
 			.weight = WEIGHT,
 		};
-	for (i = 0; i < SHCA_IB_SLS; i++)
-		lanes->sl2vl[i] = i % shca_ib_lanes_nr(code);
 }
 
-u8 shca_ib_lane_of(const struct shca_ib_lanes *lanes, u8 sl)
-{
-	u32 nr = shca_ib_lanes_nr(lanes->code);
+/* ---- lanes of service levels ------------------------------------------------ */
 
-	if (!lanes->is_mapped)
+void shca_ib_sl2vl_set(struct shca_ib_sl2vl *map, const u8 *data)
+{
+	map->is_set = true;
+	memcpy(map->vl, data, sizeof(map->vl));
+}
+
+void shca_ib_sl2vl_get(const struct shca_ib_sl2vl *map, u8 *data)
+{
+	static const u8 in_turn[] = { 0x01, 0x23, 0x45, 0x67, 0x01, 0x23, 0x45, 0x67 };
+
+	memcpy(data, map->is_set ? map->vl : in_turn, sizeof(map->vl));
+}
+
+u8 shca_ib_lane_of(const struct shca_ib_sl2vl *map, u8 code, u8 sl)
+{
+	u32 nr = shca_ib_lanes_nr(code);
+	u8 lane;
+
+	if (!map->is_set)
 		return sl % nr;
-	return lanes->sl2vl[sl] < nr ? lanes->sl2vl[sl] : SHCA_IB_NO_LANE;
+	lane = map->vl[sl / 2] >> (sl & 1 ? 0 : 4) & 0xf;
+	return lane < nr ? lane : SHCA_IB_NO_LANE;
 }
 
 /* ---- turns ------------------------------------------------------------------ */

@@ -18,6 +18,28 @@
 /* The unit of weights, and of credits. */
 #define SHCA_IB_BLOCK		64
 
+/*
+ * SLtoVLMappingTable (IBTA 14.2.5.8), of a port, or of an input and an output of a switch; zeros
+ * are one that no manager has set.
+ * @is_set:	one has
+ * @vl:		lane of each service level, 4 bits, in the order of the attribute
+ */
+struct shca_ib_sl2vl {
+	bool is_set;
+	u8 vl[SHCA_IB_SLS / 2];
+};
+
+void shca_ib_sl2vl_set(struct shca_ib_sl2vl *map, const u8 *data);
+void shca_ib_sl2vl_get(const struct shca_ib_sl2vl *map, u8 *data);
+
+/*
+ * Lane of a service level (IBTA 7.6.6); SHCA_IB_NO_LANE: it is not operational.
+ * @code:	OperationalVLs of the port by which the packet leaves
+ *
+ * Until a manager has set the table, it is the SL modulo the number of lanes.
+ */
+u8 shca_ib_lane_of(const struct shca_ib_sl2vl *map, u8 code, u8 sl);
+
 /* @weight blocks of lane @vl; 0: the entry is skipped. */
 struct shca_ib_arb_entry {
 	u8 vl;
@@ -34,15 +56,13 @@ enum shca_ib_arb_table {
  * struct shca_ib_lanes - what a subnet manager sets
  * @code:	OperationalVLs of PortInfo: 1, 2, 3, 4 for 1, 2, 4, 8 data lanes
  * @high_limit:	4 KiB that the high table may send while the low one waits; 0: one packet; 255: all
- * @is_mapped:	@sl2vl was set
- * @sl2vl:	lane of a service level; without @is_mapped it is the SL modulo the number of lanes
+ * @sl2vl:	lanes of service levels
  * @arb:	entries of each table
  */
 struct shca_ib_lanes {
 	u8 code;
 	u8 high_limit;
-	bool is_mapped;
-	u8 sl2vl[SHCA_IB_SLS];
+	struct shca_ib_sl2vl sl2vl;
 	struct shca_ib_arb_entry arb[SHCA_IB_ARB_TABLES][SHCA_IB_ARB_ENTRIES];
 };
 
@@ -54,9 +74,6 @@ static inline u32 shca_ib_lanes_nr(u8 code)
 
 /* @code lanes, each with the same weight. */
 void shca_ib_lanes_init(struct shca_ib_lanes *lanes, u8 code);
-
-/* Lane of a service level; SHCA_IB_NO_LANE: it is not operational. */
-u8 shca_ib_lane_of(const struct shca_ib_lanes *lanes, u8 sl);
 
 /* ---- turns ------------------------------------------------------------------ */
 

@@ -224,27 +224,26 @@ static u32 set_port_info(struct shca_ib_sma *sma, const u8 *data)
 	return what | port_apply_state(sma, data[32] & 0xf, data[33] >> 4);
 }
 
-static void guid_info(const struct shca_ib_sma *sma, u8 *data)
+void shca_ib_guids_get(const u64 guids[SHCA_IB_GUIDS], u8 *data)
 {
 	u32 i;
 
 	for (i = 0; i < SHCA_IB_GUIDS; i++)
-		put_be64(data + 8 * i, sma->guids[i]);
+		put_be64(data + 8 * i, guids[i]);
 }
 
-/* The first GUID is the port's own, and stays (IBTA 14.2.5.5). */
-static u32 set_guid_info(struct shca_ib_sma *sma, const u8 *data)
+bool shca_ib_guids_set(u64 guids[SHCA_IB_GUIDS], const u8 *data)
 {
-	u32 i, what = 0;
+	bool changed = false;
 	u64 guid;
+	u32 i;
 
 	for (i = 1; i < SHCA_IB_GUIDS; i++) {
 		guid = get_be64(data + 8 * i);
-		if (guid != sma->guids[i])
-			what = SHCA_IB_SMA_GID;
-		sma->guids[i] = guid;
+		changed |= guid != guids[i];
+		guids[i] = guid;
 	}
-	return what;
+	return changed;
 }
 
 void shca_ib_pkeys_get(const u16 pkeys[SHCA_IB_PKEYS], u8 *data)
@@ -266,24 +265,6 @@ bool shca_ib_pkeys_set(u16 pkeys[SHCA_IB_PKEYS], u32 nr, const u8 *data)
 		pkeys[i] = pkey;
 	}
 	return changed;
-}
-
-void shca_ib_sl2vl_get(const u8 sl2vl[SHCA_IB_SLS], u8 *data)
-{
-	u32 i;
-
-	for (i = 0; i < SHCA_IB_SLS; i += 2)
-		data[i / 2] = sl2vl[i] << 4 | sl2vl[i + 1];
-}
-
-void shca_ib_sl2vl_set(u8 sl2vl[SHCA_IB_SLS], const u8 *data)
-{
-	u32 i;
-
-	for (i = 0; i < SHCA_IB_SLS; i += 2) {
-		sl2vl[i] = data[i / 2] >> 4;
-		sl2vl[i + 1] = data[i / 2] & 0xf;
-	}
 }
 
 struct shca_ib_arb_entry *shca_ib_arb_block(struct shca_ib_lanes *lanes, u32 block)
@@ -408,9 +389,9 @@ static u32 attribute(struct shca_ib_sma *sma, const u8 *in, u8 *out,
 	case ATTR_GUID_INFO:
 		if (mod)	/* number of the block */
 			return STATUS_FIELD;
-		if (set)
-			*what |= set_guid_info(sma, data);
-		guid_info(sma, data);
+		if (set && shca_ib_guids_set(sma->guids, data))
+			*what |= SHCA_IB_SMA_GID;
+		shca_ib_guids_get(sma->guids, data);
 		return 0;
 	case ATTR_PKEY_TABLE:
 		if (mod & 0xffff)	/* likewise; a switch has ports above it */
@@ -421,12 +402,11 @@ static u32 attribute(struct shca_ib_sma *sma, const u8 *in, u8 *out,
 		return 0;
 	case ATTR_SL_TO_VL:	/* the modifier has ports, of a switch */
 		if (set) {
-			shca_ib_sl2vl_set(sma->lanes.sl2vl, data);
-			sma->lanes.is_mapped = true;
+			shca_ib_sl2vl_set(&sma->lanes.sl2vl, data);
 			*what |= SHCA_IB_SMA_LANES;
 		}
 		memset(data, 0, SMP_DATA_BYTES);
-		shca_ib_sl2vl_get(sma->lanes.sl2vl, data);
+		shca_ib_sl2vl_get(&sma->lanes.sl2vl, data);
 		return 0;
 	case ATTR_VL_ARB:
 		arb = shca_ib_arb_block(&sma->lanes, mod >> 16);
@@ -542,7 +522,7 @@ u32 shca_ib_sma_arrived(struct shca_ib_sma *sma, bool damaged)
 	if (sma->integrity != ~0u)
 		sma->integrity++;
 	return sma->state == SHCA_IB_STATE_ACTIVE &&
-	       shca_ib_trap_port(&sma->traps, SHCA_IB_TRAP_INTEGRITY, sma->lid) ?
+	       shca_ib_trap_port(&sma->traps, SHCA_IB_TRAP_INTEGRITY, sma->lid, PORT) ?
 	       SHCA_IB_SMA_TRAP : 0;
 }
 
@@ -561,14 +541,14 @@ u32 shca_ib_sma_overrun(struct shca_ib_sma *sma, u64 now)
 	if (sma->overruns.count != ~0u)
 		sma->overruns.count++;
 	return sma->state == SHCA_IB_STATE_ACTIVE &&
-	       shca_ib_trap_port(&sma->traps, SHCA_IB_TRAP_OVERRUN, sma->lid) ?
+	       shca_ib_trap_port(&sma->traps, SHCA_IB_TRAP_OVERRUN, sma->lid, PORT) ?
 	       SHCA_IB_SMA_TRAP : 0;
 }
 
 u32 shca_ib_sma_watchdog(struct shca_ib_sma *sma)
 {
 	return sma->state == SHCA_IB_STATE_ACTIVE &&
-	       shca_ib_trap_port(&sma->traps, SHCA_IB_TRAP_WATCHDOG, sma->lid) ?
+	       shca_ib_trap_port(&sma->traps, SHCA_IB_TRAP_WATCHDOG, sma->lid, PORT) ?
 	       SHCA_IB_SMA_TRAP : 0;
 }
 

@@ -162,15 +162,17 @@ struct shca_ib_smp_from {
 /* May a subnet manager ask a port in state @now for PortState @state and PortPhysicalState @phys? */
 bool shca_ib_state_ok(u8 now, u8 state, u8 phys);
 
+/* The one block of GUIDInfo (IBTA 14.2.5.5). */
+void shca_ib_guids_get(const u64 guids[SHCA_IB_GUIDS], u8 *data);
+
+/* The first GUID is the port's own, and stays. Return: whether another one changed. */
+bool shca_ib_guids_set(u64 guids[SHCA_IB_GUIDS], const u8 *data);
+
 /* A block of P_KeyTable (IBTA 14.2.5.7). */
 void shca_ib_pkeys_get(const u16 pkeys[SHCA_IB_PKEYS], u8 *data);
 
 /* Only the first @nr entries exist, the others are ignored. Return: whether one changed. */
 bool shca_ib_pkeys_set(u16 pkeys[SHCA_IB_PKEYS], u32 nr, const u8 *data);
-
-/* SLtoVLMappingTable: sixteen numbers of 4 bits (IBTA 14.2.5.8). */
-void shca_ib_sl2vl_get(const u8 sl2vl[SHCA_IB_SLS], u8 *data);
-void shca_ib_sl2vl_set(u8 sl2vl[SHCA_IB_SLS], const u8 *data);
 
 /* Return: a block of VLArbitrationTable, by its number; NULL: there is no such. */
 struct shca_ib_arb_entry *shca_ib_arb_block(struct shca_ib_lanes *lanes, u32 block);

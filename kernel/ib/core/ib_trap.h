@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Notices of a port: traps to the subnet manager, and notices that it reads (IBTA 13.4.8, 13.4.9,
+ * Notices of a port, or of a switch: traps to the subnet manager, and notices that it reads (IBTA 13.4.8, 13.4.9,
  * 14.2.5.1). Without the packets that carry them, and without locks and time.
  *
- * Peers and processes can cause notices at any rate. So at most one trap of a kind waits, and there
- * is a least time between traps.
+ * Peers and processes can cause notices at any rate. So at most one trap of a kind and port waits,
+ * few ports do, and there is a least time between traps.
  */
 #ifndef SHCA_CORE_IB_TRAP_H
 #define SHCA_CORE_IB_TRAP_H
@@ -18,7 +18,10 @@
 /* Least time between two traps, even if the manager allows less. */
 #define SHCA_IB_TRAP_GAP_NS	10000000ull
 
-/* Kinds of traps; the first ones are sent first. */
+/* Traps of a kind that wait for further ports of a switch; the cause at one more port is dropped. */
+#define SHCA_IB_TRAP_PORTS	4
+
+/* Kinds of traps; the first ones are sent first, and those for further ports after them. */
 enum shca_ib_trap {
 	SHCA_IB_TRAP_LINK,	/* 128: a link of this switch has come up or gone */
 	SHCA_IB_TRAP_INTEGRITY,	/* 129: many packets arrived damaged */
@@ -28,8 +31,11 @@ enum shca_ib_trap {
 	SHCA_IB_TRAP_MKEY,	/* 256 */
 	SHCA_IB_TRAP_PKEY,	/* 257 */
 	SHCA_IB_TRAP_QKEY,	/* 258 */
+	SHCA_IB_TRAP_SWITCH_PKEY, /* 259: P_Key at a port of this switch */
 	SHCA_IB_TRAP_NR,
 };
+
+#define SHCA_IB_TRAP_SLOTS	(SHCA_IB_TRAP_NR + SHCA_IB_TRAP_PORTS)
 
 /* The attribute Notice, as on the wire. */
 struct shca_ib_notice {
@@ -37,11 +43,26 @@ struct shca_ib_notice {
 };
 
 /*
+ * A trap.
+ * @kind: @port:	of it; port 0 if it is not of one port
+ * @tid:	its transaction
+ * @sent: @sent_at:	when it was sent last, if it was
+ */
+struct shca_ib_trap_slot {
+	u8 kind;
+	u8 port;
+	bool sent;
+	u64 tid;
+	u64 sent_at;
+	struct shca_ib_notice notice;
+};
+
+/*
  * Notices of a port, or of a switch; zeros are none.
  * @is_switch:	the producer is a switch
  * @tid:	transaction of the next trap; the caller begins anywhere
- * @pending:	bit per enum shca_ib_trap that waits to be repressed
- * @trap:	of a pending one: its transaction, when it was sent last if @sent, and its notice
+ * @pending:	bit per trap that waits to be repressed
+ * @trap:	of a pending one; the first trap of a kind is at that number
  * @sent_at:	when a trap was sent last, if @sent
  * @nr: @toggle: @notices:	those for reading, the oldest first
  */
@@ -49,12 +70,7 @@ struct shca_ib_traps {
 	bool is_switch;
 	u64 tid;
 	u32 pending;
-	struct {
-		u64 tid;
-		bool sent;
-		u64 sent_at;
-		struct shca_ib_notice notice;
-	} trap[SHCA_IB_TRAP_NR];
+	struct shca_ib_trap_slot trap[SHCA_IB_TRAP_SLOTS];
 	bool sent;
 	u64 sent_at;
 	u8 nr;
@@ -86,8 +102,9 @@ struct shca_ib_bad_key {
  * 129 to 131: something is wrong with what the port receives.
  * @kind:	SHCA_IB_TRAP_INTEGRITY, SHCA_IB_TRAP_OVERRUN or SHCA_IB_TRAP_WATCHDOG
  * @lid:	own one
+ * @port:	number of the port
  */
-bool shca_ib_trap_port(struct shca_ib_traps *traps, enum shca_ib_trap kind, u16 lid);
+bool shca_ib_trap_port(struct shca_ib_traps *traps, enum shca_ib_trap kind, u16 lid, u8 port);
 
 /*
  * 128: PortStateChange of a switch has been set.
@@ -117,11 +134,19 @@ bool shca_ib_trap_mkey(struct shca_ib_traps *traps, u16 lid, u16 slid,
  * 257, 258: a packet with a bad P_Key or Q_Key.
  * @kind:	SHCA_IB_TRAP_PKEY or SHCA_IB_TRAP_QKEY
  * @lid:	own one
- *
- * Return, here and above: whether there is a trap now that did not wait before.
  */
 bool shca_ib_trap_key(struct shca_ib_traps *traps, enum shca_ib_trap kind,
 		      u16 lid, const struct shca_ib_bad_key *bad);
+
+/*
+ * 259: a packet with a bad P_Key at a port of a switch that enforces partitions.
+ * @lid:	of its port 0
+ * @port:	number of the port
+ *
+ * Return, here and above: whether there is a trap now that did not wait before.
+ */
+bool shca_ib_trap_switch_pkey(struct shca_ib_traps *traps, u16 lid, u8 port,
+			      const struct shca_ib_bad_key *bad);
 
 /*
  * Must a trap be sent now? It is sent again, in turn with others, until it is repressed.
