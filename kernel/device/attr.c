@@ -6,7 +6,6 @@
 #include "../base/compat.h"
 #include "../base/dev.h"
 #include "../ib/ib_link.h"
-#include "../ib/ib_port.h"
 #include "../mem/odp.h"
 #include "../queue/tm.h"
 #include "personality_netlink.h"
@@ -52,7 +51,7 @@ int shca_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 				 IB_DEVICE_MEM_WINDOW |
 				 IB_DEVICE_MEM_WINDOW_TYPE_2B |
 				 IB_DEVICE_MEM_MGT_EXTENSIONS;
-	attr->kernel_cap_flags = IBK_ALLOW_USER_UNREG | SHCA_ODP_CAP;
+	attr->kernel_cap_flags = IBK_ALLOW_USER_UNREG | IBK_ON_DEMAND_PAGING;
 	shca_odp_caps(&attr->odp_caps);
 	attr->max_send_sge = shca_limit(dev, SEND_SGE);
 	attr->max_recv_sge = shca_limit(dev, RECV_SGE);
@@ -97,7 +96,7 @@ int shca_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 	attr->rss_caps.max_rwq_indirection_table_size =
 		shca_limit(dev, RWQ_TBL_SIZE);
 	if (shca_ib_of(dev))
-		shca_ib_limit_device(attr);
+		attr->device_cap_flags |= IB_DEVICE_AUTO_PATH_MIG;
 	shca_personality_query(dev, attr);
 	ibdev_dbg(&dev->ibdev, "queried\n");
 	return 0;

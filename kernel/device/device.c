@@ -20,6 +20,7 @@
 #include <linux/if_vlan.h>
 #include <linux/module.h>
 #include <linux/netdevice.h>
+#include <linux/pci.h>
 #include <linux/rtnetlink.h>
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
@@ -77,6 +78,12 @@
 #include "personality_netlink.h"
 #include "port.h"
 #include "restrack.h"
+
+static bool shca_pci_parent = SHCA_NAMES_STAY;
+module_param_named(pci_parent, shca_pci_parent, bool, 0644);
+MODULE_PARM_DESC(pci_parent,
+		 "the parent of a new device is the PCI function of its netdev, if it has one; "
+		 "before Linux 6.12 and rdma-core 56, udev renames such a device");
 
 static DEFINE_MUTEX(shca_dev_lock);
 static LIST_HEAD(shca_dev_list);	/* protected by shca_dev_lock */
@@ -247,17 +254,19 @@ static void shca_dealloc_driver(struct ib_device *ibdev)
 		static_branch_dec(&shca_manners_on);
 	shca_fault_del(dev, 0, NULL, 0);
 	if (dev->snet) {
-		shca_mr_table_destroy(dev);
+		rhashtable_destroy(&dev->mrs);
 		shca_net_put(dev->snet, !dev->ib);
 	}
 	shca_pma_exit(dev);
 	if (shca_ib_of(dev))
 		shca_ib_exit_dev(dev);
-	shca_ah_table_destroy(dev);
-	shca_xrc_table_destroy(dev);
+	xa_destroy(&dev->ahs.table);
+	xa_destroy(&dev->xrc_srqs.table);
 	shca_flow_exit_dev(dev);
 	shca_counters_exit(dev);
-	shca_history_exit(dev);
+	kfree(dev->history);
+	put_device(ibdev->dev.parent);
+	dev_put(dev->ndev);
 	/* Requests that have found a QP of this device may still read it. They do not sleep. */
 	trust = rcu_replace_pointer(dev->trust, NULL, true);
 	if (trust)
@@ -349,11 +358,7 @@ static const struct ib_device_ops shca_dev_ops = {
 	.reg_user_mr = shca_reg_user_mr,
 	.reg_user_mr_dmabuf = shca_reg_user_mr_dmabuf,
 	.req_notify_cq = shca_req_notify_cq,
-#ifdef HAVE_RESIZE_USER_CQ
 	.resize_user_cq = shca_resize_cq,
-#else
-	.resize_cq = shca_resize_cq,
-#endif
 	.rereg_user_mr = shca_rereg_user_mr,
 
 	INIT_RDMA_OBJ_SIZE(ib_ah, shca_ah, ibah),
@@ -550,6 +555,27 @@ static int shca_dev_check_gone(struct shca_dev *dev)
 	return -ENODEV;
 }
 
+/*
+ * Programs look for an adapter's place in the machine at the parent of its device, and take PCI
+ * functions only: not the virtio device between a function and its netdev. A netdev that is registered,
+ * which RTNL keeps so, has a reference of its parent, and that of its own.
+ *
+ * Return: the function, with a reference; NULL: none, as of a veth.
+ */
+static struct device *shca_pci_function(const struct net_device *ndev)
+{
+	struct device *found = NULL;
+
+	rtnl_lock();
+	if (READ_ONCE(shca_pci_parent) && ndev->reg_state == NETREG_REGISTERED)
+		found = ndev->dev.parent;
+	while (found && !dev_is_pci(found))
+		found = found->parent;
+	get_device(found);
+	rtnl_unlock();
+	return found;
+}
+
 static struct shca_dev *shca_dev_make(struct net_device *ndev,
 				      const struct shca_link_ops *link,
 				      const struct shca_personality *personality)
@@ -571,7 +597,15 @@ static struct shca_dev *shca_dev_make(struct net_device *ndev,
 		static_branch_inc(&shca_manners_on);
 	INIT_LIST_HEAD(&dev->node);
 	xa_init_flags(&dev->stats.bound, XA_FLAGS_ALLOC1);
+	xa_init_flags(&dev->xrc_srqs.table, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
+	/*
+	 * Until shca_dealloc_driver(). The RDMA core has a reference, too, and drops it before it removes
+	 * the device from sysfs. So who removes a PCI function waits in unregister_netdev() until
+	 * nothing is below it.
+	 */
+	dev_hold(ndev);
 	dev->ndev = ndev;
+	dev->ibdev.dev.parent = shca_pci_function(ndev);
 	dev->link = link;
 	dev->id = atomic64_inc_return(&shca_dev_ids);
 	dev->pkeys[0] = IB_DEFAULT_PKEY_FULL;
@@ -581,7 +615,6 @@ static struct shca_dev *shca_dev_make(struct net_device *ndev,
 	dev->cc.params = shca_cc_presets;
 	shca_dev_init_attrs(dev);
 	shca_ah_table_init(dev);
-	shca_xrc_table_init(dev);
 	shca_flow_init_dev(dev);
 	shca_fault_init_dev(dev);
 	shca_port_init(dev);

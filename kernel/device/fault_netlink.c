@@ -86,62 +86,87 @@ static const struct nla_policy shca_fault_policy[SHCA_FA_MAX + 1] = {
 #define SHCA_OF_MOMENTS	(SHCA_OF_PACKETS | SHCA_OF(EVENT))
 /* The responder asks, for a request that it is about to execute. */
 #define SHCA_OF_REQUESTS	(SHCA_OF(NAK) | SHCA_OF(REVOKE))
-#define SHCA_OF_DOORBELLS	(SHCA_OF(LOSE_DOORBELL) | SHCA_OF(DELAY_DOORBELL))
+/* Faults that look at headers, and at messages */
+#define SHCA_OF_HEADERS	(SHCA_OF_MOMENTS | SHCA_OF_REQUESTS)
+#define SHCA_OF_MSGS	(SHCA_OF_PACKETS | SHCA_OF_REQUESTS | SHCA_OF(COMPLETE) | \
+			 SHCA_OF(QP_FATAL))
 #define SHCA_OF_DELAYS	(SHCA_OF(DELAY) | SHCA_OF(DELAY_DOORBELL))
 
-/* @may, @must: faults that may or must have @attr (bits of enum shca_fault_what) */
+/*
+ * @may, @must: faults that may or must have @attr (bits of enum shca_fault_what)
+ * @offset, @size: integer of struct shca_fault_rule that it sets; @size 0: none
+ * @zero: 0 is a value, and not the default, which is not listed
+ * @private: listed to administrators only (docs/security.md)
+ */
 struct shca_fault_word {
 	u8 attr;
+	u8 offset;
+	u8 size;
+	bool zero;
+	bool private;
 	u32 may;
 	u32 must;
 	const char *alien;
 	const char *missing;
 };
 
-#define SHCA_WORD(a, m, word) \
-	{ .attr = SHCA_FA_##a, .may = m, .alien = word ": not with this do=" }
-#define SHCA_NEEDED(a, m, n, word)					\
-	{ .attr = SHCA_FA_##a, .may = m, .must = n,			\
-	  .alien = word ": not with this do=",				\
-	  .missing = word ": missing, this do= needs it" }
+#define SHCA_WORD(a, m, word, ...)					\
+	{ .attr = SHCA_FA_##a, .may = m, .alien = word ": not with this do=", \
+	  ##__VA_ARGS__ }
+#define SHCA_NEEDED(a, m, n, word, ...)					\
+	SHCA_WORD(a, m, word, .must = n,				\
+		  .missing = word ": missing, this do= needs it", __VA_ARGS__)
+#define SHCA_SETS(field)						\
+	.offset = offsetof(struct shca_fault_rule, field),		\
+	.size = sizeof_field(struct shca_fault_rule, field)
 
+static_assert(sizeof(struct shca_fault_rule) <= U8_MAX && SHCA_FA_MAX < 64);
+
+/*
+ * What a process has chosen, or was given, for its memory and its requests is private: it is
+ * enough to build a packet that reaches the memory.
+ */
 static const struct shca_fault_word shca_fault_words[] = {
+	SHCA_WORD(WHAT, SHCA_OF_ALL, "do", SHCA_SETS(what), .zero = true),
 	SHCA_WORD(RX, SHCA_OF_MOMENTS, "dir"),
-	SHCA_WORD(QPN, SHCA_OF_ALL & ~(SHCA_OF(FAIL) | SHCA_OF(LOSE_EVENT)), "qpn"),
-	SHCA_WORD(OPCODE, SHCA_OF_MOMENTS | SHCA_OF_REQUESTS, "opcode"),
-	SHCA_WORD(TYPE, SHCA_OF_MOMENTS | SHCA_OF_REQUESTS, "type"),
-	SHCA_WORD(PSN, SHCA_OF_MOMENTS | SHCA_OF_REQUESTS, "psn"),
-	SHCA_WORD(PSN_LAST, SHCA_OF_MOMENTS | SHCA_OF_REQUESTS, "psn"),
-	SHCA_WORD(MSG, SHCA_OF_PACKETS | SHCA_OF_REQUESTS | SHCA_OF(COMPLETE) |
-		       SHCA_OF(QP_FATAL), "msg"),
-	SHCA_WORD(MSG_LAST, SHCA_OF_PACKETS | SHCA_OF_REQUESTS | SHCA_OF(COMPLETE) |
-			    SHCA_OF(QP_FATAL), "msg"),
-	SHCA_WORD(VA, SHCA_OF_MOMENTS | SHCA_OF_REQUESTS, "va"),
-	SHCA_WORD(VA_LAST, SHCA_OF_MOMENTS | SHCA_OF_REQUESTS, "va"),
-	SHCA_WORD(RKEY, SHCA_OF_MOMENTS | SHCA_OF_REQUESTS, "rkey"),
-	SHCA_WORD(WR_ID, SHCA_OF_WRS, "wr_id"),
-	SHCA_WORD(CQN, SHCA_OF_WRS | SHCA_OF(LOSE_EVENT), "cqn"),
+	SHCA_WORD(QPN, SHCA_OF_ALL & ~(SHCA_OF(FAIL) | SHCA_OF(LOSE_EVENT)), "qpn", SHCA_SETS(qpn)),
+	SHCA_WORD(OPCODE, SHCA_OF_HEADERS, "opcode"),
+	SHCA_WORD(TYPE, SHCA_OF_HEADERS, "type", SHCA_SETS(type)),
+	SHCA_WORD(PSN, SHCA_OF_HEADERS, "psn", SHCA_SETS(psn), .zero = true),
+	SHCA_WORD(PSN_LAST, SHCA_OF_HEADERS, "psn", SHCA_SETS(psn_last), .zero = true),
+	SHCA_WORD(MSG, SHCA_OF_MSGS, "msg", SHCA_SETS(msg)),
+	SHCA_WORD(MSG_LAST, SHCA_OF_MSGS, "msg", SHCA_SETS(msg_last)),
+	SHCA_WORD(VA, SHCA_OF_HEADERS, "va", SHCA_SETS(va), .zero = true, .private = true),
+	SHCA_WORD(VA_LAST, SHCA_OF_HEADERS, "va",
+		  SHCA_SETS(va_last), .zero = true, .private = true),
+	SHCA_WORD(RKEY, SHCA_OF_HEADERS, "rkey", SHCA_SETS(rkey), .zero = true, .private = true),
+	SHCA_WORD(WR_ID, SHCA_OF_WRS, "wr_id", SHCA_SETS(wr_id), .zero = true, .private = true),
+	SHCA_WORD(CQN, SHCA_OF_WRS | SHCA_OF(LOSE_EVENT), "cqn", SHCA_SETS(cqn)),
 	SHCA_WORD(PID, SHCA_OF_ALL & ~SHCA_OF(EVENT), "pid"),
 	SHCA_WORD(CGROUP, SHCA_OF_ALL & ~SHCA_OF(EVENT), "cgroup"),
-	SHCA_WORD(PROBABILITY, SHCA_OF_ALL, "prob"),
-	SHCA_WORD(SEED, SHCA_OF_ALL, "seed"),
-	SHCA_WORD(EVERY, SHCA_OF_ALL, "every"),
-	SHCA_WORD(NTH, SHCA_OF_ALL, "nth"),
-	SHCA_WORD(COUNT, SHCA_OF_ALL, "count"),
-	SHCA_WORD(AFTER, SHCA_OF_ALL, "after"),
-	SHCA_WORD(FOR, SHCA_OF_ALL, "for"),
+	SHCA_WORD(PROBABILITY, SHCA_OF_ALL, "prob", SHCA_SETS(when.probability)),
+	SHCA_WORD(SEED, SHCA_OF_ALL, "seed", SHCA_SETS(when.seed)),
+	SHCA_WORD(EVERY, SHCA_OF_ALL, "every", SHCA_SETS(when.every)),
+	SHCA_WORD(NTH, SHCA_OF_ALL, "nth", SHCA_SETS(when.nth)),
+	SHCA_WORD(COUNT, SHCA_OF_ALL, "count", SHCA_SETS(when.count)),
+	SHCA_WORD(AFTER, SHCA_OF_ALL, "after", SHCA_SETS(when.after_ns)),
+	SHCA_WORD(FOR, SHCA_OF_ALL, "for", SHCA_SETS(when.for_ns)),
 	SHCA_WORD(AT, SHCA_OF_ALL, "at"),
-	SHCA_NEEDED(DELAY, SHCA_OF_DELAYS, SHCA_OF_DELAYS, "delay"),
-	SHCA_WORD(JITTER, SHCA_OF_DELAYS, "jitter"),
-	SHCA_WORD(DIST, SHCA_OF_DELAYS, "dist"),
-	SHCA_NEEDED(DISTANCE, SHCA_OF(REORDER), SHCA_OF(REORDER), "by"),
-	SHCA_NEEDED(STATUS, SHCA_OF(COMPLETE) | SHCA_OF(NAK), SHCA_OF(COMPLETE),
-		    "status"),
-	SHCA_NEEDED(NAK, SHCA_OF(NAK), SHCA_OF(NAK), "nak"),
-	SHCA_NEEDED(VERB, SHCA_OF(FAIL), SHCA_OF(FAIL), "verb"),
-	SHCA_NEEDED(ERRNO, SHCA_OF(FAIL), SHCA_OF(FAIL), "errno"),
-	SHCA_NEEDED(EVENT, SHCA_OF(EVENT), SHCA_OF(EVENT), "event"),
+	SHCA_NEEDED(DELAY, SHCA_OF_DELAYS, SHCA_OF_DELAYS, "delay", SHCA_SETS(delay_ns)),
+	SHCA_WORD(JITTER, SHCA_OF_DELAYS, "jitter", SHCA_SETS(jitter_ns)),
+	SHCA_WORD(DIST, SHCA_OF_DELAYS, "dist", SHCA_SETS(dist)),
+	SHCA_NEEDED(DISTANCE, SHCA_OF(REORDER), SHCA_OF(REORDER), "by", SHCA_SETS(distance)),
+	SHCA_NEEDED(STATUS, SHCA_OF(COMPLETE) | SHCA_OF(NAK), SHCA_OF(COMPLETE), "status",
+		    SHCA_SETS(status)),
+	SHCA_NEEDED(NAK, SHCA_OF(NAK), SHCA_OF(NAK), "nak", SHCA_SETS(nak), .zero = true),
+	SHCA_NEEDED(VERB, SHCA_OF(FAIL), SHCA_OF(FAIL), "verb", SHCA_SETS(verb), .zero = true),
+	SHCA_NEEDED(ERRNO, SHCA_OF(FAIL), SHCA_OF(FAIL), "errno", SHCA_SETS(err)),
+	SHCA_NEEDED(EVENT, SHCA_OF(EVENT), SHCA_OF(EVENT), "event", SHCA_SETS(event)),
 };
+
+#define for_each_shca_fault_word(word)					\
+	for (word = shca_fault_words;					\
+	     word < shca_fault_words + ARRAY_SIZE(shca_fault_words); word++)
 
 static int shca_fault_check_words(struct nlattr **tb,
 				  struct netlink_ext_ack *extack)
@@ -150,40 +175,19 @@ static int shca_fault_check_words(struct nlattr **tb,
 	const char *why = NULL;
 	u32 what;
 
-	if (!tb[SHCA_FA_WHAT]) {
-		NL_SET_ERR_MSG(extack, "do: missing, it says what shall happen");
-		return -EINVAL;
-	}
+	if (!tb[SHCA_FA_WHAT])
+		return shca_genl_refuse(extack, NULL, -EINVAL,
+					"do: missing, it says what shall happen");
 	what = BIT(nla_get_u8(tb[SHCA_FA_WHAT]));
-	for (word = shca_fault_words;
-	     word < shca_fault_words + ARRAY_SIZE(shca_fault_words); word++) {
+	for_each_shca_fault_word(word) {
 		if (tb[word->attr] && !(word->may & what))
 			why = word->alien;
 		else if (!tb[word->attr] && word->must & what)
 			why = word->missing;
-		if (why) {
-			/* The macros take literals only. */
-			extack->_msg = why;
-			NL_SET_BAD_ATTR(extack, tb[word->attr]);
-			return -EINVAL;
-		}
+		if (why)
+			return shca_genl_refuse(extack, tb[word->attr], -EINVAL, why);
 	}
 	return 0;
-}
-
-static u32 shca_fa_u32(const struct nlattr *attr, u32 absent)
-{
-	return attr ? nla_get_u32(attr) : absent;
-}
-
-static u64 shca_fa_u64(const struct nlattr *attr)
-{
-	return attr ? nla_get_u64(attr) : 0;
-}
-
-static u8 shca_fa_u8(const struct nlattr *attr, u8 absent)
-{
-	return attr ? nla_get_u8(attr) : absent;
 }
 
 /* Default of the receive request's status */
@@ -216,101 +220,78 @@ static bool shca_fault_waits(struct nlattr **tb)
 		tb[SHCA_FA_VA] || tb[SHCA_FA_RKEY]);
 }
 
-static void shca_fault_parse(struct nlattr **tb, struct shca_fault_rule *rule)
+static const struct shca_fault_rule shca_fault_defaults = {
+	.verb = SHCA_FAULT_ANY_VERB,
+	.opcode = SHCA_FAULT_ANY_OPCODE,
+	.when.probability = SHCA_FAULT_ALWAYS,
+};
+
+static void shca_fault_parse(struct nlattr **tb, struct shca_fault *fault)
 {
-	rule->what = nla_get_u8(tb[SHCA_FA_WHAT]);
+	struct shca_fault_rule *rule = &fault->rule;
+	const struct shca_fault_word *word;
+
+	*rule = shca_fault_defaults;
+	for_each_shca_fault_word(word) {
+		if (!tb[word->attr])
+			continue;
+		fault->given |= BIT_ULL(word->attr);
+		nla_memcpy((void *)rule + word->offset, tb[word->attr], word->size);
+	}
 	rule->stage = shca_fault_stage_of(rule->what, tb[SHCA_FA_RX]);
 	if (shca_fault_waits(tb))
 		rule->stage = tb[SHCA_FA_RX] ? SHCA_FAULT_RX : SHCA_FAULT_TX;
-	rule->type = shca_fa_u8(tb[SHCA_FA_TYPE], SHCA_FAULT_TYPE_ANY);
-	rule->verb = shca_fa_u8(tb[SHCA_FA_VERB], SHCA_FAULT_ANY_VERB);
-	rule->opcode = tb[SHCA_FA_OPCODE] ? nla_get_u8(tb[SHCA_FA_OPCODE]) :
-					    SHCA_FAULT_ANY_OPCODE;
+	if (tb[SHCA_FA_OPCODE])
+		rule->opcode = nla_get_u8(tb[SHCA_FA_OPCODE]);
 	rule->has_psn = tb[SHCA_FA_PSN];
-	rule->psn = shca_fa_u32(tb[SHCA_FA_PSN], 0);
-	rule->psn_last = shca_fa_u32(tb[SHCA_FA_PSN_LAST], rule->psn);
-	rule->msg = shca_fa_u32(tb[SHCA_FA_MSG], 0);
-	rule->msg_last = shca_fa_u32(tb[SHCA_FA_MSG_LAST], rule->msg);
 	rule->has_va = tb[SHCA_FA_VA];
-	rule->va = shca_fa_u64(tb[SHCA_FA_VA]);
-	rule->va_last = tb[SHCA_FA_VA_LAST] ? nla_get_u64(tb[SHCA_FA_VA_LAST]) :
-					      rule->va;
 	rule->has_rkey = tb[SHCA_FA_RKEY];
-	rule->rkey = shca_fa_u32(tb[SHCA_FA_RKEY], 0);
-	rule->cqn = shca_fa_u32(tb[SHCA_FA_CQN], 0);
-	rule->dist = shca_fa_u8(tb[SHCA_FA_DIST], SHCA_FAULT_DIST_UNIFORM);
-	rule->qpn = shca_fa_u32(tb[SHCA_FA_QPN], 0);
 	rule->has_wr_id = tb[SHCA_FA_WR_ID];
-	rule->wr_id = shca_fa_u64(tb[SHCA_FA_WR_ID]);
-	rule->when.probability = shca_fa_u32(tb[SHCA_FA_PROBABILITY],
-					     SHCA_FAULT_ALWAYS);
-	rule->when.every = shca_fa_u32(tb[SHCA_FA_EVERY], 0);
-	rule->when.nth = shca_fa_u32(tb[SHCA_FA_NTH], 0);
-	rule->when.count = shca_fa_u32(tb[SHCA_FA_COUNT], 0);
-	rule->when.seed = shca_fa_u64(tb[SHCA_FA_SEED]);
-	rule->when.after_ns = shca_fa_u64(tb[SHCA_FA_AFTER]);
-	rule->when.for_ns = shca_fa_u64(tb[SHCA_FA_FOR]);
-	rule->delay_ns = shca_fa_u64(tb[SHCA_FA_DELAY]);
-	rule->jitter_ns = shca_fa_u64(tb[SHCA_FA_JITTER]);
-	rule->distance = shca_fa_u32(tb[SHCA_FA_DISTANCE], 0);
-	rule->nak = shca_fa_u8(tb[SHCA_FA_NAK], 0);
-	rule->status = shca_fa_u8(tb[SHCA_FA_STATUS],
-				  shca_fault_recv_status(rule->nak));
-	rule->err = shca_fa_u32(tb[SHCA_FA_ERRNO], 0);
-	rule->event = shca_fa_u8(tb[SHCA_FA_EVENT], 0);
+	if (!tb[SHCA_FA_PSN_LAST])
+		rule->psn_last = rule->psn;
+	if (!tb[SHCA_FA_MSG_LAST])
+		rule->msg_last = rule->msg;
+	if (!tb[SHCA_FA_VA_LAST])
+		rule->va_last = rule->va;
+	if (rule->what == SHCA_FAULT_NAK && !tb[SHCA_FA_STATUS]) {
+		rule->status = shca_fault_recv_status(rule->nak);
+		fault->given |= BIT_ULL(SHCA_FA_STATUS);
+	}
 }
 
 static int shca_fault_check(struct nlattr **tb, const struct shca_fault_rule *rule,
 			    struct netlink_ext_ack *extack)
 {
-	if (tb[SHCA_FA_PSN_LAST] && !tb[SHCA_FA_PSN]) {
-		NL_SET_ERR_MSG_ATTR(extack, tb[SHCA_FA_PSN_LAST],
-				    "psn: a range needs its first PSN");
-		return -EINVAL;
-	}
-	if (rule->msg > rule->msg_last || rule->msg_last > SHCA_PSN_MASK) {
-		NL_SET_ERR_MSG_ATTR(extack, tb[SHCA_FA_MSG],
-				    "msg: numbers from 1 to 0xffffff, the first one first");
-		return -ERANGE;
-	}
-	if (rule->msg && tb[SHCA_FA_RX]) {
-		NL_SET_ERR_MSG_ATTR(extack, tb[SHCA_FA_MSG],
-				    "msg: not with dir=rx, where messages are not told apart yet");
-		return -EINVAL;
-	}
-	if (rule->va > rule->va_last) {
-		NL_SET_ERR_MSG_ATTR(extack, tb[SHCA_FA_VA],
-				    "va: the first address comes first");
-		return -ERANGE;
-	}
-	if (tb[SHCA_FA_DIST] && !rule->jitter_ns) {
-		NL_SET_ERR_MSG_ATTR(extack, tb[SHCA_FA_DIST],
-				    "jitter: missing, dist is about it");
-		return -EINVAL;
-	}
+	if (tb[SHCA_FA_PSN_LAST] && !tb[SHCA_FA_PSN])
+		return shca_genl_refuse(extack, tb[SHCA_FA_PSN_LAST], -EINVAL,
+					"psn: a range needs its first PSN");
+	if (rule->msg > rule->msg_last || rule->msg_last > SHCA_PSN_MASK)
+		return shca_genl_refuse(extack, tb[SHCA_FA_MSG], -ERANGE,
+					"msg: numbers from 1 to 0xffffff, the first one first");
+	if (rule->msg && tb[SHCA_FA_RX])
+		return shca_genl_refuse(extack, tb[SHCA_FA_MSG], -EINVAL,
+					"msg: not with dir=rx, where messages are not told apart yet");
+	if (rule->va > rule->va_last)
+		return shca_genl_refuse(extack, tb[SHCA_FA_VA], -ERANGE,
+					"va: the first address comes first");
+	if (tb[SHCA_FA_DIST] && !rule->jitter_ns)
+		return shca_genl_refuse(extack, tb[SHCA_FA_DIST], -EINVAL,
+					"jitter: missing, dist is about it");
 	/* Policies have limits of 16 bits only. */
-	if (tb[SHCA_FA_QPN] && (!rule->qpn || rule->qpn > SHCA_PSN_MASK)) {
-		NL_SET_ERR_MSG_ATTR(extack, tb[SHCA_FA_QPN],
-				    "qpn: a number from 1 to 0xffffff");
-		return -ERANGE;
-	}
-	if (rule->psn > SHCA_PSN_MASK || rule->psn_last > SHCA_PSN_MASK) {
-		NL_SET_ERR_MSG_ATTR(extack, tb[SHCA_FA_PSN],
-				    "psn: a PSN has 24 bits");
-		return -ERANGE;
-	}
-	if (!rule->when.probability || rule->when.probability > SHCA_FAULT_ALWAYS) {
-		NL_SET_ERR_MSG_ATTR(extack, tb[SHCA_FA_PROBABILITY],
-				    "prob: parts of a million, from 1 on");
-		return -ERANGE;
-	}
+	if (tb[SHCA_FA_QPN] && (!rule->qpn || rule->qpn > SHCA_PSN_MASK))
+		return shca_genl_refuse(extack, tb[SHCA_FA_QPN], -ERANGE,
+					"qpn: a number from 1 to 0xffffff");
+	if (rule->psn > SHCA_PSN_MASK || rule->psn_last > SHCA_PSN_MASK)
+		return shca_genl_refuse(extack, tb[SHCA_FA_PSN], -ERANGE,
+					"psn: a PSN has 24 bits");
+	if (!rule->when.probability || rule->when.probability > SHCA_FAULT_ALWAYS)
+		return shca_genl_refuse(extack, tb[SHCA_FA_PROBABILITY], -ERANGE,
+					"prob: parts of a million, from 1 on");
 	/* One by one, because the sum may wrap. */
 	if (rule->delay_ns > SHCA_FAULT_DELAY_MAX ||
-	    rule->jitter_ns > SHCA_FAULT_DELAY_MAX - rule->delay_ns) {
-		NL_SET_ERR_MSG_ATTR(extack, tb[SHCA_FA_DELAY],
-				    "delay: more than 5 seconds, jitter included");
-		return -ERANGE;
-	}
+	    rule->jitter_ns > SHCA_FAULT_DELAY_MAX - rule->delay_ns)
+		return shca_genl_refuse(extack, tb[SHCA_FA_DELAY], -ERANGE,
+					"delay: more than 5 seconds, jitter included");
 	return 0;
 }
 
@@ -324,22 +305,18 @@ static int shca_fault_read_list(struct nlattr **tb, struct shca_fault *fault,
 	if (!attr)
 		return 0;
 	nr = nla_len(attr) / sizeof(u32);
-	if (shca_fault_has_when(tb)) {
-		NL_SET_ERR_MSG_ATTR(extack, attr,
-				    "at: not with prob, every, nth, count, after or for");
-		return -EINVAL;
-	}
+	if (shca_fault_has_when(tb))
+		return shca_genl_refuse(extack, attr, -EINVAL,
+					"at: not with prob, every, nth, count, after or for");
 	nla_memcpy(fault->at, attr, nr * sizeof(u32));
 	for (i = 0; i < nr; i++) {
 		if (fault->at[i] <= last)
 			break;
 		last = fault->at[i];
 	}
-	if (!nr || i < nr || nla_len(attr) % sizeof(u32)) {
-		NL_SET_ERR_MSG_ATTR(extack, attr,
-				    "at: 1 to 512 rising numbers, from 1 on");
-		return -EINVAL;
-	}
+	if (!nr || i < nr || nla_len(attr) % sizeof(u32))
+		return shca_genl_refuse(extack, attr, -EINVAL,
+					"at: 1 to 512 rising numbers, from 1 on");
 	fault->rule.when.at = fault->at;
 	fault->rule.when.nr_at = nr;
 	return 0;
@@ -380,31 +357,22 @@ static int shca_fault_check_event(const struct shca_fault_rule *rule,
 {
 	bool of_qp = shca_fault_is_qp_event(rule->event);
 
-	switch (rule->event) {
-	case IB_EVENT_CQ_ERR:
-	case IB_EVENT_GID_CHANGE:	/* the RDMA core passes none on */
-		NL_SET_ERR_MSG(extack,
-			       "event: not to be had so; do=cq-overrun makes CQ_ERR, a new address makes GID_CHANGE");
-		return -EOPNOTSUPP;
-	}
-	if (of_qp && rule->stage != SHCA_FAULT_NOW) {
-		NL_SET_ERR_MSG(extack,
-			       "event: one that concerns a QP happens at once, without a word that says when");
-		return -EINVAL;
-	}
-	if (rule->stage != SHCA_FAULT_NOW && !shca_fault_ends(&rule->when)) {
-		NL_SET_ERR_MSG(extack,
-			       "count: from 1 to 512, or nth or at: events that come with packets must end");
-		return -EINVAL;
-	}
-	if (of_qp && !rule->qpn) {
-		NL_SET_ERR_MSG(extack, "qpn: missing, this event concerns a QP");
-		return -EINVAL;
-	}
-	if (!of_qp && rule->qpn && rule->stage == SHCA_FAULT_NOW) {
-		NL_SET_ERR_MSG(extack, "qpn: this event concerns no QP");
-		return -EINVAL;
-	}
+	/* The RDMA core passes no GID_CHANGE on. */
+	if (rule->event == IB_EVENT_CQ_ERR || rule->event == IB_EVENT_GID_CHANGE)
+		return shca_genl_refuse(extack, NULL, -EOPNOTSUPP,
+					"event: not to be had so; do=cq-overrun makes CQ_ERR, a new address makes GID_CHANGE");
+	if (of_qp && rule->stage != SHCA_FAULT_NOW)
+		return shca_genl_refuse(extack, NULL, -EINVAL,
+					"event: one that concerns a QP happens at once, without a word that says when");
+	if (rule->stage != SHCA_FAULT_NOW && !shca_fault_ends(&rule->when))
+		return shca_genl_refuse(extack, NULL, -EINVAL,
+					"count: from 1 to 512, or nth or at: events that come with packets must end");
+	if (of_qp && !rule->qpn)
+		return shca_genl_refuse(extack, NULL, -EINVAL,
+					"qpn: missing, this event concerns a QP");
+	if (!of_qp && rule->qpn && rule->stage == SHCA_FAULT_NOW)
+		return shca_genl_refuse(extack, NULL, -EINVAL,
+					"qpn: this event concerns no QP");
 	return 0;
 }
 
@@ -425,15 +393,13 @@ static int shca_fault_event_now(struct shca_dev *dev,
 		shca_qp_put(qp);
 		qp = NULL;
 	}
-	if (!qp) {
-		NL_SET_ERR_MSG(extack, "qpn: the device has no such QP");
-		return -ENOENT;
-	}
+	if (!qp)
+		return shca_genl_refuse(extack, NULL, -ENOENT,
+					"qpn: the device has no such QP");
 	of_srq = rule->event == IB_EVENT_SRQ_ERR ||
 		 rule->event == IB_EVENT_SRQ_LIMIT_REACHED;
 	if (of_srq && !qp->rq.srq) {
-		NL_SET_ERR_MSG(extack, "qpn: this QP has no SRQ");
-		err = -EINVAL;
+		err = shca_genl_refuse(extack, NULL, -EINVAL, "qpn: this QP has no SRQ");
 	} else {
 		local_bh_disable();
 		if (of_srq)
@@ -475,11 +441,9 @@ static int shca_fault_find_owner(struct nlattr **tb, struct shca_fault *fault,
 	if (tb[SHCA_FA_PID]) {
 		/* Finds no process outside of the caller's PID namespace. */
 		fault->pid = find_get_pid(nla_get_u32(tb[SHCA_FA_PID]));
-		if (!fault->pid) {
-			NL_SET_ERR_MSG_ATTR(extack, tb[SHCA_FA_PID],
-					    "pid: there is no such process");
-			return -ESRCH;
-		}
+		if (!fault->pid)
+			return shca_genl_refuse(extack, tb[SHCA_FA_PID], -ESRCH,
+						"pid: there is no such process");
 	}
 	if (!tb[SHCA_FA_CGROUP])
 		return 0;
@@ -492,13 +456,11 @@ static int shca_fault_find_owner(struct nlattr **tb, struct shca_fault *fault,
 	if (!IS_ERR(fault->cgroup))
 		return 0;
 	fault->cgroup = NULL;
-	NL_SET_ERR_MSG_ATTR(extack, tb[SHCA_FA_CGROUP],
-			    "cgroup: there is none at this path");
-	return -ENOENT;
+	return shca_genl_refuse(extack, tb[SHCA_FA_CGROUP], -ENOENT,
+				"cgroup: there is none at this path");
 #else
-	NL_SET_ERR_MSG_ATTR(extack, tb[SHCA_FA_CGROUP],
-			    "cgroup: this kernel has none");
-	return -EOPNOTSUPP;
+	return shca_genl_refuse(extack, tb[SHCA_FA_CGROUP], -EOPNOTSUPP,
+				"cgroup: this kernel has none");
 #endif
 }
 
@@ -515,7 +477,7 @@ static struct shca_fault *shca_fault_make(struct nlattr **tb,
 			GFP_KERNEL_ACCOUNT);
 	if (!fault)
 		return ERR_PTR(-ENOMEM);
-	shca_fault_parse(tb, &fault->rule);
+	shca_fault_parse(tb, fault);
 	err = shca_fault_check(tb, &fault->rule, extack);
 	if (!err)
 		err = shca_fault_read_list(tb, fault, extack);
@@ -558,8 +520,8 @@ static int shca_fault_add_to(struct shca_dev *dev, struct nlattr **tb,
 		}
 		err = shca_fault_add(dev, fault);
 		if (err) {
-			NL_SET_ERR_MSG(info->extack,
-				       "the device has 256 rules, which is the maximum");
+			shca_genl_refuse(info->extack, NULL, err,
+					 "the device has 256 rules, which is the maximum");
 			shca_fault_free(fault);
 		} else {
 			/* Invalidate cached decisions about the direct path. */
@@ -576,10 +538,9 @@ int shca_fault_add_doit(struct sk_buff *skb, struct genl_info *info)
 	struct shca_dev *dev;
 	int err;
 
-	if (!info->attrs[SHCA_A_FAULT]) {
-		NL_SET_ERR_MSG(info->extack, "do: missing, it says what shall happen");
-		return -EINVAL;
-	}
+	if (!info->attrs[SHCA_A_FAULT])
+		return shca_genl_refuse(info->extack, NULL, -EINVAL,
+					"do: missing, it says what shall happen");
 	err = nla_parse_nested(tb, SHCA_FA_MAX, info->attrs[SHCA_A_FAULT],
 			       shca_fault_policy, info->extack);
 	err = err ?: shca_fault_check_words(tb, info->extack);
@@ -623,10 +584,9 @@ int shca_fault_del_doit(struct sk_buff *skb, struct genl_info *info)
 				       shca_fault_policy, info->extack);
 		if (err)
 			return err;
-		if (!tb[SHCA_FA_ID]) {
-			NL_SET_ERR_MSG(info->extack, "ID: missing");
-			return -EINVAL;
-		}
+		if (!tb[SHCA_FA_ID])
+			return shca_genl_refuse(info->extack, NULL, -EINVAL,
+						"ID: missing");
 		del.id = nla_get_u32(tb[SHCA_FA_ID]);
 	}
 	if (info->attrs[SHCA_A_DEV_NAME]) {
@@ -640,10 +600,9 @@ int shca_fault_del_doit(struct sk_buff *skb, struct genl_info *info)
 	if (del.only)
 		ib_device_put(&del.only->ibdev);
 	shca_net_note_change();
-	if (del.id && !del.nr) {
-		NL_SET_ERR_MSG(info->extack, "ID: no rule has this number here");
-		return -ENOENT;
-	}
+	if (del.id && !del.nr)
+		return shca_genl_refuse(info->extack, NULL, -ENOENT,
+					"ID: no rule has this number here");
 	return 0;
 }
 
@@ -687,95 +646,46 @@ void shca_fault_exit(void)
 
 /* ---- listing --------------------------------------------------------------------------- */
 
-/* Defaults are left out. */
-static int shca_fault_put_u32(struct sk_buff *msg, int attr, u32 value)
+/* The words of a rule that set an integer. Defaults are left out. */
+static int shca_fault_put_words(struct sk_buff *msg, const struct shca_fault *fault,
+				bool all)
 {
-	return value ? nla_put_u32(msg, attr, value) : 0;
+	const struct shca_fault_word *word;
+	const void *value;
+	int err = 0;
+
+	for_each_shca_fault_word(word) {
+		value = (const void *)&fault->rule + word->offset;
+		if (!(fault->given & BIT_ULL(word->attr)) || (word->private && !all) ||
+		    (!word->zero && !memcmp(value, (const void *)&shca_fault_defaults +
+						   word->offset, word->size)))
+			continue;
+		err = word->size == sizeof(u64) ?
+		      nla_put_64bit(msg, word->attr, word->size, value, SHCA_FA_PAD) :
+		      nla_put(msg, word->attr, word->size, value);
+		if (err)
+			break;
+	}
+	return err;
 }
 
-static int shca_fault_put_u64(struct sk_buff *msg, int attr, u64 value)
-{
-	return value ? nla_put_u64_64bit(msg, attr, value, SHCA_FA_PAD) : 0;
-}
-
-/*
- * Private to administrators (docs/security.md): what a process has chosen, or was given, for
- * its memory and its requests is enough to build a packet that reaches the memory; a path
- * names others' services.
- */
-static int shca_fault_put_private(struct sk_buff *msg,
-				  const struct shca_fault *fault)
+/* A path names others' services, so it is private, too. */
+static int shca_fault_put_others(struct sk_buff *msg, const struct shca_fault *fault,
+				 bool all)
 {
 	const struct shca_fault_rule *rule = &fault->rule;
+	/* 0, and left out, for a process that the reader cannot see */
+	u32 pid = pid_vnr(fault->pid);
 
-	return (fault->cgroup_path &&
-		nla_put_string(msg, SHCA_FA_CGROUP, fault->cgroup_path)) ||
-	       (rule->has_wr_id &&
-		nla_put_u64_64bit(msg, SHCA_FA_WR_ID, rule->wr_id,
-				  SHCA_FA_PAD)) ||
-	       (rule->has_va &&
-		(nla_put_u64_64bit(msg, SHCA_FA_VA, rule->va, SHCA_FA_PAD) ||
-		 nla_put_u64_64bit(msg, SHCA_FA_VA_LAST, rule->va_last,
-				   SHCA_FA_PAD))) ||
-	       (rule->has_rkey && nla_put_u32(msg, SHCA_FA_RKEY, rule->rkey));
-}
-
-static int shca_fault_put_where(struct sk_buff *msg,
-				const struct shca_fault *fault)
-{
-	const struct shca_fault_rule *rule = &fault->rule;
-
-	return (rule->stage == SHCA_FAULT_RX &&
-		nla_put_flag(msg, SHCA_FA_RX)) ||
-	       shca_fault_put_u32(msg, SHCA_FA_QPN, rule->qpn) ||
+	return (rule->stage == SHCA_FAULT_RX && nla_put_flag(msg, SHCA_FA_RX)) ||
 	       (rule->opcode != SHCA_FAULT_ANY_OPCODE &&
 		nla_put_u8(msg, SHCA_FA_OPCODE, rule->opcode)) ||
-	       (rule->type && nla_put_u8(msg, SHCA_FA_TYPE, rule->type)) ||
-	       (rule->has_psn &&
-		(nla_put_u32(msg, SHCA_FA_PSN, rule->psn) ||
-		 nla_put_u32(msg, SHCA_FA_PSN_LAST, rule->psn_last))) ||
-	       (rule->msg &&
-		(nla_put_u32(msg, SHCA_FA_MSG, rule->msg) ||
-		 nla_put_u32(msg, SHCA_FA_MSG_LAST, rule->msg_last))) ||
-	       shca_fault_put_u32(msg, SHCA_FA_CQN, rule->cqn) ||
 	       (fault->net && nla_put_flag(msg, SHCA_FA_HELD)) ||
-	       /* 0, and left out, for a process that the reader cannot see */
-	       shca_fault_put_u32(msg, SHCA_FA_PID, pid_vnr(fault->pid));
-}
-
-static int shca_fault_put_when(struct sk_buff *msg,
-			       const struct shca_fault_when *when)
-{
-	return (when->probability != SHCA_FAULT_ALWAYS &&
-		nla_put_u32(msg, SHCA_FA_PROBABILITY, when->probability)) ||
-	       shca_fault_put_u64(msg, SHCA_FA_SEED, when->seed) ||
-	       shca_fault_put_u32(msg, SHCA_FA_EVERY, when->every) ||
-	       shca_fault_put_u32(msg, SHCA_FA_NTH, when->nth) ||
-	       shca_fault_put_u32(msg, SHCA_FA_COUNT, when->count) ||
-	       shca_fault_put_u64(msg, SHCA_FA_AFTER, when->after_ns) ||
-	       shca_fault_put_u64(msg, SHCA_FA_FOR, when->for_ns) ||
-	       (when->at && nla_put(msg, SHCA_FA_AT,
-				    when->nr_at * sizeof(u32), when->at));
-}
-
-static int shca_fault_put_what(struct sk_buff *msg,
-			       const struct shca_fault_rule *rule)
-{
-	bool nak = rule->what == SHCA_FAULT_NAK;
-
-	return nla_put_u8(msg, SHCA_FA_WHAT, rule->what) ||
-	       shca_fault_put_u64(msg, SHCA_FA_DELAY, rule->delay_ns) ||
-	       shca_fault_put_u64(msg, SHCA_FA_JITTER, rule->jitter_ns) ||
-	       (rule->dist && nla_put_u8(msg, SHCA_FA_DIST, rule->dist)) ||
-	       shca_fault_put_u32(msg, SHCA_FA_DISTANCE, rule->distance) ||
-	       ((rule->what == SHCA_FAULT_COMPLETE || nak) &&
-		nla_put_u8(msg, SHCA_FA_STATUS, rule->status)) ||
-	       (nak && nla_put_u8(msg, SHCA_FA_NAK, rule->nak)) ||
-	       (rule->what == SHCA_FAULT_EVENT &&
-		nla_put_u8(msg, SHCA_FA_EVENT, rule->event)) ||
-	       (rule->what == SHCA_FAULT_FAIL &&
-		(nla_put_u8(msg, SHCA_FA_VERB, rule->verb) ||
-		 nla_put_u32(msg, SHCA_FA_ERRNO, rule->err)));
+	       (pid && nla_put_u32(msg, SHCA_FA_PID, pid)) ||
+	       (all && fault->cgroup_path &&
+		nla_put_string(msg, SHCA_FA_CGROUP, fault->cgroup_path)) ||
+	       (rule->when.at && nla_put(msg, SHCA_FA_AT, rule->when.nr_at * sizeof(u32),
+					 rule->when.at));
 }
 
 static int shca_fault_put_counts(struct sk_buff *msg, struct shca_fault *fault)
@@ -820,10 +730,8 @@ static int shca_fault_fill(const struct shca_fault_dump *dump,
 		goto full;
 	nest = nla_nest_start(msg, SHCA_A_FAULT);
 	if (!nest || nla_put_u32(msg, SHCA_FA_ID, fault->id) ||
-	    shca_fault_put_what(msg, &fault->rule) ||
-	    shca_fault_put_where(msg, fault) ||
-	    (dump->all && shca_fault_put_private(msg, fault)) ||
-	    shca_fault_put_when(msg, &fault->rule.when) ||
+	    shca_fault_put_words(msg, fault, dump->all) ||
+	    shca_fault_put_others(msg, fault, dump->all) ||
 	    shca_fault_put_counts(msg, fault))
 		goto full;
 	nla_nest_end(msg, nest);

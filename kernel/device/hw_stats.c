@@ -124,12 +124,8 @@ err_free:
 }
 
 /* The first bind creates the set, under the counter's number. */
-#ifdef HAVE_COUNTER_BIND_QP_PORT
 int shca_counter_bind_qp(struct rdma_counter *counter, struct ib_qp *ibqp,
 			 u32 port)
-#else
-int shca_counter_bind_qp(struct rdma_counter *counter, struct ib_qp *ibqp)
-#endif
 {
 	struct shca_dev *dev = to_shca_dev(ibqp->device);
 	struct shca_qp *qp = shca_qp_get(ibqp);
@@ -150,11 +146,7 @@ int shca_counter_bind_qp(struct rdma_counter *counter, struct ib_qp *ibqp)
 	return bound ? 0 : -ENOMEM;
 }
 
-#ifdef HAVE_COUNTER_BIND_QP_PORT
 int shca_counter_unbind_qp(struct ib_qp *ibqp, u32 port)
-#else
-int shca_counter_unbind_qp(struct ib_qp *ibqp)
-#endif
 {
 	struct shca_qp *qp = shca_qp_get(ibqp);
 

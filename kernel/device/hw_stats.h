@@ -5,6 +5,8 @@
 
 #include <linux/types.h>
 
+#include "../base/compat.h"
+
 struct ib_device;
 struct ib_qp;
 struct rdma_counter;
@@ -13,14 +15,9 @@ struct rdma_hw_stats;
 /* operations in struct ib_device_ops */
 int shca_modify_hw_stat(struct ib_device *ibdev, u32 port, unsigned int index,
 			bool enable);
-#ifdef HAVE_COUNTER_BIND_QP_PORT
 int shca_counter_bind_qp(struct rdma_counter *counter, struct ib_qp *ibqp,
 			 u32 port);
 int shca_counter_unbind_qp(struct ib_qp *ibqp, u32 port);
-#else
-int shca_counter_bind_qp(struct rdma_counter *counter, struct ib_qp *ibqp);
-int shca_counter_unbind_qp(struct ib_qp *ibqp);
-#endif
 int shca_counter_dealloc(struct rdma_counter *counter);
 #ifdef HAVE_SIZE_RDMA_COUNTER
 void shca_counter_init(struct rdma_counter *counter);

@@ -23,35 +23,14 @@ static void shca_lo_rescan(struct work_struct *work)
 	ib_device_put(&dev->ibdev);	/* shca_lo_schedule() */
 }
 
-/* Deferred: the notifier runs under RTNL, which a rescan takes. */
 static int shca_lo_schedule(struct shca_dev *dev, int idx, void *arg)
 {
-	if ((arg && dev->ndev != arg) || dev->ndev->type == ARPHRD_ETHER ||
-	    !ib_device_try_get(&dev->ibdev))
+	if (dev->ndev->type == ARPHRD_ETHER || !ib_device_try_get(&dev->ibdev))
 		return 0;
 	if (!schedule_work(&dev->rescan))
 		ib_device_put(&dev->ibdev);
 	return 0;
 }
-
-static int shca_lo_changed(struct net_device *ndev, unsigned long event)
-{
-	if (event == NETDEV_UP && ndev->type != ARPHRD_ETHER)
-		shca_dev_walk(0, shca_lo_schedule, ndev);
-	return NOTIFY_DONE;
-}
-
-static int shca_lo_inetaddr(struct notifier_block *nb, unsigned long event,
-			    void *arg)
-{
-	struct in_ifaddr *ifa = arg;
-
-	return shca_lo_changed(ifa->ifa_dev->dev, event);
-}
-
-static struct notifier_block shca_lo_inetaddr_nb = {
-	.notifier_call = shca_lo_inetaddr,
-};
 
 /* Rescan all: the netdev of the event may be gone by now. */
 static void shca_lo_walk(struct work_struct *work)
@@ -61,15 +40,28 @@ static void shca_lo_walk(struct work_struct *work)
 
 static DECLARE_WORK(shca_lo_walk_work, shca_lo_walk);
 
-/* This notifier is atomic, and the list of devices has a mutex. */
+/* Deferred: a rescan takes RTNL, and the list of devices has a mutex, but a notifier is atomic. */
+static int shca_lo_changed(const struct net_device *ndev, unsigned long event)
+{
+	if (event == NETDEV_UP && ndev->type != ARPHRD_ETHER)
+		schedule_work(&shca_lo_walk_work);
+	return NOTIFY_DONE;
+}
+
+static int shca_lo_inetaddr(struct notifier_block *nb, unsigned long event,
+			    void *arg)
+{
+	return shca_lo_changed(((struct in_ifaddr *)arg)->ifa_dev->dev, event);
+}
+
+static struct notifier_block shca_lo_inetaddr_nb = {
+	.notifier_call = shca_lo_inetaddr,
+};
+
 static int shca_lo_inet6addr(struct notifier_block *nb, unsigned long event,
 			     void *arg)
 {
-	struct inet6_ifaddr *ifa = arg;
-
-	if (event == NETDEV_UP && ifa->idev->dev->type != ARPHRD_ETHER)
-		schedule_work(&shca_lo_walk_work);
-	return NOTIFY_DONE;
+	return shca_lo_changed(((struct inet6_ifaddr *)arg)->idev->dev, event);
 }
 
 static struct notifier_block shca_lo_inet6addr_nb = {

@@ -137,12 +137,9 @@ struct shca_dev *shca_genl_dev(struct genl_info *info)
 		ib_device_put(&dev->ibdev);
 		dev = NULL;
 	}
-	if (!dev) {
-		NL_SET_ERR_MSG_ATTR(info->extack,
-				    info->attrs[SHCA_A_DEV_NAME],
-				    "no softhca device of this name with its netdev in this network namespace");
-		return ERR_PTR(-ENODEV);
-	}
+	if (!dev)
+		return ERR_PTR(shca_genl_refuse(info->extack, info->attrs[SHCA_A_DEV_NAME], -ENODEV,
+						"no softhca device of this name with its netdev in this network namespace"));
 	return dev;
 }
 
@@ -218,16 +215,12 @@ static int shca_genl_peer(struct sk_buff *skb, struct genl_info *info,
 		ib_device_put(&peer->ibdev);
 		peer = NULL;
 	}
-	if (!peer) {
-		NL_SET_ERR_MSG_ATTR(info->extack, attr,
-				    "peer: no softhca device has this name");
-		return -ENODEV;
-	}
-	if (peer->snet == dev->snet) {
-		NL_SET_ERR_MSG_ATTR(info->extack, attr,
-				    "peer: this device is in the same network namespace, so requests go directly anyway");
-		err = -EINVAL;
-	}
+	if (!peer)
+		return shca_genl_refuse(info->extack, attr, -ENODEV,
+					"peer: no softhca device has this name");
+	if (peer->snet == dev->snet)
+		err = shca_genl_refuse(info->extack, attr, -EINVAL,
+				       "peer: this device is in the same network namespace, so requests go directly anyway");
 	*id = peer->id;
 	ib_device_put(&peer->ibdev);
 	return err;
@@ -244,11 +237,9 @@ static struct shca_trust *shca_genl_trust(struct sk_buff *skb,
 
 	nla_for_each_nested(attr, peers, rem)
 		nr++;
-	if (!nr || nr > SHCA_TRUSTED_MAX) {
-		NL_SET_ERR_MSG_ATTR(info->extack, peers,
-				    "peer: name 1 to 64 devices");
-		return ERR_PTR(-EINVAL);
-	}
+	if (!nr || nr > SHCA_TRUSTED_MAX)
+		return ERR_PTR(shca_genl_refuse(info->extack, peers, -EINVAL,
+						"peer: name 1 to 64 devices"));
 	trust = kzalloc(struct_size(trust, ids, nr), GFP_KERNEL_ACCOUNT);
 	if (!trust)
 		return ERR_PTR(-ENOMEM);
@@ -272,9 +263,8 @@ static int shca_genl_set_trust(struct sk_buff *skb, struct genl_info *info,
 	if (!info->attrs[SHCA_A_PEERS]) {
 		if (rcu_access_pointer(dev->trust))
 			return 0;
-		NL_SET_ERR_MSG(info->extack,
-			       "path host: name the trusted devices of other network namespaces: path host peer DEVICE,...");
-		return -EINVAL;
+		return shca_genl_refuse(info->extack, NULL, -EINVAL,
+					"path host: name the trusted devices of other network namespaces: path host peer DEVICE,...");
 	}
 	trust = shca_genl_trust(skb, info, dev);
 	if (IS_ERR(trust))
@@ -335,31 +325,22 @@ static int shca_genl_check_set(const struct genl_info *info,
 	const struct nlattr *path = info->attrs[SHCA_A_PATH];
 	const struct nlattr *pkey = info->attrs[SHCA_A_PKEY];
 
-	if (!path && !pkey && !index && !peers && !shca_genl_has_mode(info)) {
-		NL_SET_ERR_MSG(info->extack, "no setting given");
-		return -EINVAL;
-	}
-	if (!pkey != !index) {
-		NL_SET_ERR_MSG(info->extack,
-			       "a P_Key and its index must be given together");
-		return -EINVAL;
-	}
-	if (peers && (!path || nla_get_u8(path) != SHCA_PATH_HOST)) {
-		NL_SET_ERR_MSG_ATTR(info->extack, peers,
-				    "only path host has peers");
-		return -EINVAL;
-	}
-	if (index && dev->ib) {
-		NL_SET_ERR_MSG_ATTR(info->extack, index,
-				    "pkey: the subnet manager sets those of an InfiniBand port");
-		return -EOPNOTSUPP;
-	}
+	if (!path && !pkey && !index && !peers && !shca_genl_has_mode(info))
+		return shca_genl_refuse(info->extack, NULL, -EINVAL,
+					"no setting given");
+	if (!pkey != !index)
+		return shca_genl_refuse(info->extack, NULL, -EINVAL,
+					"a P_Key and its index must be given together");
+	if (peers && (!path || nla_get_u8(path) != SHCA_PATH_HOST))
+		return shca_genl_refuse(info->extack, peers, -EINVAL,
+					"only path host has peers");
+	if (index && dev->ib)
+		return shca_genl_refuse(info->extack, index, -EOPNOTSUPP,
+					"pkey: the subnet manager sets those of an InfiniBand port");
 	/* The policy has refused index 0, the default partition. */
-	if (index && nla_get_u16(index) >= shca_limit(dev, PKEYS)) {
-		NL_SET_ERR_MSG_ATTR(info->extack, index,
-				    "pkey: the P_Key table of the device is shorter");
-		return -EINVAL;
-	}
+	if (index && nla_get_u16(index) >= shca_limit(dev, PKEYS))
+		return shca_genl_refuse(info->extack, index, -EINVAL,
+					"pkey: the P_Key table of the device is shorter");
 	return 0;
 }
 

@@ -3,6 +3,8 @@
 #ifndef SHCA_NETLINK_H
 #define SHCA_NETLINK_H
 
+#include <linux/netlink.h>
+
 struct genl_family;
 struct genl_info;
 struct shca_dev;
@@ -11,6 +13,16 @@ struct shca_dev;
 extern struct mutex shca_genl_lock;
 
 extern struct genl_family shca_genl_family;
+
+/* Refuse a request: @why is a literal, and @attr the attribute at fault, or NULL. Return: @err. */
+static inline int shca_genl_refuse(struct netlink_ext_ack *extack,
+				   const struct nlattr *attr, int err, const char *why)
+{
+	/* The macros of <linux/netlink.h> take literals only. */
+	extack->_msg = why;
+	NL_SET_BAD_ATTR(extack, attr);
+	return err;
+}
 
 /*
  * Return: the device that a request names, if its sender may see it, with a reference

@@ -7,6 +7,7 @@
 #include "../base/compat.h"
 #include "../roce/net.h"
 #include "../../uapi/softhca-netlink.h"
+#include "netlink.h"
 
 void shca_personality_query(const struct shca_dev *dev,
 			    struct ib_device_attr *attr)
@@ -98,25 +99,19 @@ static int shca_personality_limits(struct genl_info *info,
 
 	nla_for_each_nested(attr, limits, rem) {
 		which = nla_type(attr) - 1;
-		if (which < 0 || which >= SHCA_LIMIT_NR) {
-			NL_SET_ERR_MSG_ATTR(info->extack, attr,
-					    "personality: this module does not know the limit");
-			return -EINVAL;
-		}
+		if (which < 0 || which >= SHCA_LIMIT_NR)
+			return shca_genl_refuse(info->extack, attr, -EINVAL,
+						"personality: this module does not know the limit");
 		if (nla_len(attr) != sizeof(u64) ||
 		    nla_get_u64(attr) < bounds[which][0] ||
-		    nla_get_u64(attr) > bounds[which][1]) {
-			NL_SET_ERR_MSG_ATTR(info->extack, attr,
-					    "personality: a limit is out of its range");
-			return -ERANGE;
-		}
+		    nla_get_u64(attr) > bounds[which][1])
+			return shca_genl_refuse(info->extack, attr, -ERANGE,
+						"personality: a limit is out of its range");
 		limit[which] = nla_get_u64(attr);
 	}
-	if (!IS_ENABLED(CONFIG_SOFTHCA_FAULT_INJECTION) && limit[SHCA_LIMIT_LATE_US]) {
-		NL_SET_ERR_MSG_ATTR(info->extack, limits,
-				    "personality: late_us: this module was built without fault injection");
-		return -EOPNOTSUPP;
-	}
+	if (!IS_ENABLED(CONFIG_SOFTHCA_FAULT_INJECTION) && limit[SHCA_LIMIT_LATE_US])
+		return shca_genl_refuse(info->extack, limits, -EOPNOTSUPP,
+					"personality: late_us: this module was built without fault injection");
 	return 0;
 }
 
@@ -131,11 +126,9 @@ static int shca_personality_vendor_errs(struct genl_info *info,
 		status = nla_type(attr);
 		if (!status || status >= SHCA_PERSONALITY_STATUSES ||
 		    nla_len(attr) != sizeof(u32) ||
-		    nla_get_u32(attr) > U16_MAX) {
-			NL_SET_ERR_MSG_ATTR(info->extack, attr,
-					    "personality: a vendor_err is of no status, or longer than 16 bits");
-			return -EINVAL;
-		}
+		    nla_get_u32(attr) > U16_MAX)
+			return shca_genl_refuse(info->extack, attr, -EINVAL,
+						"personality: a vendor_err is of no status, or longer than 16 bits");
 		personality->statuses |= BIT(status);
 		personality->vendor_err[status] = nla_get_u32(attr);
 	}
@@ -154,20 +147,16 @@ static int shca_personality_parse(struct genl_info *info,
 		return err;
 	*personality = shca_native;
 	if (!tb[SHCA_PA_NAME] ||
-	    !shca_personality_may_be_called(nla_data(tb[SHCA_PA_NAME]))) {
-		NL_SET_ERR_MSG(info->extack,
-			       "personality: a name has letters, digits, '-', '_' and '.'");
-		return -EINVAL;
-	}
+	    !shca_personality_may_be_called(nla_data(tb[SHCA_PA_NAME])))
+		return shca_genl_refuse(info->extack, NULL, -EINVAL,
+					"personality: a name has letters, digits, '-', '_' and '.'");
 	strscpy(personality->name, nla_data(tb[SHCA_PA_NAME]),
 		sizeof(personality->name));
 	if (tb[SHCA_PA_LACKS])
 		personality->lacks = nla_get_u64(tb[SHCA_PA_LACKS]);
-	if (personality->lacks >> SHCA_LACK_NR) {
-		NL_SET_ERR_MSG_ATTR(info->extack, tb[SHCA_PA_LACKS],
-				    "personality: this module does not know what it is to be without");
-		return -EINVAL;
-	}
+	if (personality->lacks >> SHCA_LACK_NR)
+		return shca_genl_refuse(info->extack, tb[SHCA_PA_LACKS], -EINVAL,
+					"personality: this module does not know what it is to be without");
 	if (tb[SHCA_PA_LIMITS])
 		err = shca_personality_limits(info, tb[SHCA_PA_LIMITS],
 					      personality->limit);
@@ -189,9 +178,8 @@ int shca_personality_set(struct genl_info *info)
 	for (i = 1; i <= SHCA_A_MAX; i++) {
 		if (!info->attrs[i] || i == SHCA_A_PERSONALITY)
 			continue;
-		NL_SET_ERR_MSG_ATTR(info->extack, info->attrs[i],
-				    "personality: it is what the next device of this network namespace will be, so a request names no device and nothing else");
-		return -EINVAL;
+		return shca_genl_refuse(info->extack, info->attrs[i], -EINVAL,
+					"personality: it is what the next device of this network namespace will be, so a request names no device and nothing else");
 	}
 	personality = kmalloc(sizeof(*personality), GFP_KERNEL_ACCOUNT);
 	if (!personality)

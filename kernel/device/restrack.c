@@ -46,11 +46,6 @@ static int shca_put_details(struct sk_buff *msg, const struct shca_detail *d,
 	return 0;
 }
 
-static int shca_put_raw(struct sk_buff *msg, const void *dump, int size)
-{
-	return nla_put(msg, RDMA_NLDEV_ATTR_RES_RAW, size, dump);
-}
-
 /* ---- queue pairs ------------------------------------------------------------ */
 
 static u32 shca_dump_qp_flags(const struct shca_qp *qp)
@@ -116,9 +111,9 @@ static int shca_dump_qp(struct ib_qp *ibqp, struct shca_dump_qp *dump)
 {
 	struct shca_qp *qp = shca_qp_get(ibqp);
 
+	memset(dump, 0, sizeof(*dump));
 	if (!qp)
 		return -EAGAIN;
-	memset(dump, 0, sizeof(*dump));
 	dump->size = sizeof(*dump);
 	dump->qpn = qp->qpn;
 	dump->type = qp->type;
@@ -139,171 +134,139 @@ static int shca_dump_qp(struct ib_qp *ibqp, struct shca_dump_qp *dump)
 /* The last details show the progress of traffic, which needs privilege. */
 #define SHCA_QP_LIVE_DETAILS	2
 
-static int shca_put_qp(struct sk_buff *msg, const struct shca_dump_qp *dump,
-		       bool may_watch)
-{
-	const struct shca_detail details[] = {
-		{ "sq_entries", dump->sq_entries },
-		{ "sq_waiting", dump->sq_posted - dump->sq_fetched },
-		{ "sq_running", dump->req_end - dump->req_una },
-		{ "rq_entries", dump->rq_entries },
-		{ "rq_posted", dump->rq_posted },
-		{ "retry_left", dump->retry_left },
-		{ "rnr_left", dump->rnr_left },
-		{ "direct", !!(dump->flags & SHCA_DUMP_QP_DIRECT) },
-		{ "peer_known", !!(dump->flags & SHCA_DUMP_QP_PEER) },
-		{ "epsn", dump->epsn },
-		{ "msn", dump->msn },
-	};
-	int nr = ARRAY_SIZE(details);
-
-	return shca_put_details(msg, details,
-				may_watch ? nr : nr - SHCA_QP_LIVE_DETAILS);
-}
-
 int shca_fill_res_qp_entry(struct sk_buff *msg, struct ib_qp *ibqp)
 {
 	struct shca_dump_qp dump;
-	int err;
+	int err = shca_dump_qp(ibqp, &dump);
+	const struct shca_detail details[] = {
+		{ "sq_entries", dump.sq_entries },
+		{ "sq_waiting", dump.sq_posted - dump.sq_fetched },
+		{ "sq_running", dump.req_end - dump.req_una },
+		{ "rq_entries", dump.rq_entries },
+		{ "rq_posted", dump.rq_posted },
+		{ "retry_left", dump.retry_left },
+		{ "rnr_left", dump.rnr_left },
+		{ "direct", !!(dump.flags & SHCA_DUMP_QP_DIRECT) },
+		{ "peer_known", !!(dump.flags & SHCA_DUMP_QP_PEER) },
+		{ "epsn", dump.epsn },
+		{ "msn", dump.msn },
+	};
+	int nr = ARRAY_SIZE(details);
 
-	err = shca_dump_qp(ibqp, &dump);
 	if (err)
 		return err;
-	return shca_put_qp(msg, &dump, shca_qp_may_watch(ibqp));
+	return shca_put_details(msg, details, shca_qp_may_watch(ibqp) ?
+				nr : nr - SHCA_QP_LIVE_DETAILS);
 }
 
 /* The RDMA core checks CAP_NET_ADMIN. */
 int shca_fill_res_qp_entry_raw(struct sk_buff *msg, struct ib_qp *ibqp)
 {
 	struct shca_dump_qp dump;
-	int err;
+	int err = shca_dump_qp(ibqp, &dump);
 
-	err = shca_dump_qp(ibqp, &dump);
-	if (err)
-		return err;
-	return shca_put_raw(msg, &dump, sizeof(dump));
+	return err ?: nla_put(msg, RDMA_NLDEV_ATTR_RES_RAW, sizeof(dump), &dump);
 }
 
 /* ---- completion queues ------------------------------------------------------- */
 
-static void shca_dump_cq(struct shca_cq *cq, struct shca_dump_cq *dump)
+static struct shca_dump_cq shca_dump_cq(struct shca_cq *cq)
 {
-	memset(dump, 0, sizeof(*dump));
-	dump->size = sizeof(*dump);
+	struct shca_dump_cq dump = { .size = sizeof(dump) };
+
 	spin_lock_irq(&cq->lock);
-	dump->flags = (cq->is_user ? SHCA_DUMP_CQ_USER : 0) |
-		      (cq->overflow ? SHCA_DUMP_CQ_OVERFLOW : 0);
-	dump->entries = cq->entries;
-	dump->written = cq->prod;
+	dump.flags = (cq->is_user ? SHCA_DUMP_CQ_USER : 0) |
+		     (cq->overflow ? SHCA_DUMP_CQ_OVERFLOW : 0);
+	dump.entries = cq->entries;
+	dump.written = cq->prod;
 	spin_unlock_irq(&cq->lock);
+	return dump;
 }
 
-static int shca_put_cq(struct sk_buff *msg, const struct shca_dump_cq *dump)
+int shca_fill_res_cq_entry(struct sk_buff *msg, struct ib_cq *ibcq)
 {
+	struct shca_dump_cq dump = shca_dump_cq(to_shca_cq(ibcq));
 	const struct shca_detail details[] = {
-		{ "entries", dump->entries },
-		{ "written", dump->written },
-		{ "overflow", !!(dump->flags & SHCA_DUMP_CQ_OVERFLOW) },
+		{ "entries", dump.entries },
+		{ "written", dump.written },
+		{ "overflow", !!(dump.flags & SHCA_DUMP_CQ_OVERFLOW) },
 	};
 
 	return shca_put_details(msg, details, ARRAY_SIZE(details));
 }
 
-int shca_fill_res_cq_entry(struct sk_buff *msg, struct ib_cq *ibcq)
-{
-	struct shca_dump_cq dump;
-
-	shca_dump_cq(to_shca_cq(ibcq), &dump);
-	return shca_put_cq(msg, &dump);
-}
-
 int shca_fill_res_cq_entry_raw(struct sk_buff *msg, struct ib_cq *ibcq)
 {
-	struct shca_dump_cq dump;
+	struct shca_dump_cq dump = shca_dump_cq(to_shca_cq(ibcq));
 
-	shca_dump_cq(to_shca_cq(ibcq), &dump);
-	return shca_put_raw(msg, &dump, sizeof(dump));
+	return nla_put(msg, RDMA_NLDEV_ATTR_RES_RAW, sizeof(dump), &dump);
 }
 
 /* ---- memory regions ------------------------------------------------------------ */
 
 /* The RDMA core does not show a deregistered region. */
-static void shca_dump_mr(const struct shca_mr *mr, struct shca_dump_mr *dump)
+static struct shca_dump_mr shca_dump_mr(const struct shca_mr *mr)
 {
-	memset(dump, 0, sizeof(*dump));
-	dump->size = sizeof(*dump);
 	/* A work request may change these members; a mixed reading is harmless. */
-	dump->type = mr->type;
-	dump->access = data_race(mr->access);
-	dump->block_shift = data_race(mr->block_shift);
-	dump->iova = data_race(mr->iova);
-	dump->length = data_race(mr->length);
-}
-
-static int shca_put_mr(struct sk_buff *msg, const struct shca_dump_mr *dump)
-{
-	const struct shca_detail details[] = {
-		{ "type", dump->type },
-		{ "access", dump->access },
-		{ "block_shift", dump->block_shift },
+	return (struct shca_dump_mr){
+		.size = sizeof(struct shca_dump_mr),
+		.type = mr->type,
+		.access = data_race(mr->access),
+		.block_shift = data_race(mr->block_shift),
+		.iova = data_race(mr->iova),
+		.length = data_race(mr->length),
 	};
-
-	return shca_put_details(msg, details, ARRAY_SIZE(details));
 }
 
 int shca_fill_res_mr_entry(struct sk_buff *msg, struct ib_mr *ibmr)
 {
-	struct shca_dump_mr dump;
-
-	shca_dump_mr(to_shca_mr(ibmr), &dump);
-	return shca_put_mr(msg, &dump);
-}
-
-int shca_fill_res_mr_entry_raw(struct sk_buff *msg, struct ib_mr *ibmr)
-{
-	struct shca_dump_mr dump;
-
-	shca_dump_mr(to_shca_mr(ibmr), &dump);
-	return shca_put_raw(msg, &dump, sizeof(dump));
-}
-
-/* ---- shared receive queues -------------------------------------------------------- */
-
-static void shca_dump_srq(struct shca_srq *srq, struct shca_dump_srq *dump)
-{
-	memset(dump, 0, sizeof(*dump));
-	dump->size = sizeof(*dump);
-	spin_lock_irq(&srq->lock);
-	dump->entries = srq->ring.entries;
-	dump->stride = srq->ring.stride;
-	dump->limit = srq->limit;
-	dump->taken = srq->ring.fetched;
-	spin_unlock_irq(&srq->lock);
-}
-
-static int shca_put_srq(struct sk_buff *msg, const struct shca_dump_srq *dump)
-{
+	struct shca_dump_mr dump = shca_dump_mr(to_shca_mr(ibmr));
 	const struct shca_detail details[] = {
-		{ "entries", dump->entries },
-		{ "limit", dump->limit },
-		{ "taken", dump->taken },
+		{ "type", dump.type },
+		{ "access", dump.access },
+		{ "block_shift", dump.block_shift },
 	};
 
 	return shca_put_details(msg, details, ARRAY_SIZE(details));
 }
 
+int shca_fill_res_mr_entry_raw(struct sk_buff *msg, struct ib_mr *ibmr)
+{
+	struct shca_dump_mr dump = shca_dump_mr(to_shca_mr(ibmr));
+
+	return nla_put(msg, RDMA_NLDEV_ATTR_RES_RAW, sizeof(dump), &dump);
+}
+
+/* ---- shared receive queues -------------------------------------------------------- */
+
+static struct shca_dump_srq shca_dump_srq(struct shca_srq *srq)
+{
+	struct shca_dump_srq dump = { .size = sizeof(dump) };
+
+	spin_lock_irq(&srq->lock);
+	dump.entries = srq->ring.entries;
+	dump.stride = srq->ring.stride;
+	dump.limit = srq->limit;
+	dump.taken = srq->ring.fetched;
+	spin_unlock_irq(&srq->lock);
+	return dump;
+}
+
 int shca_fill_res_srq_entry(struct sk_buff *msg, struct ib_srq *ibsrq)
 {
-	struct shca_dump_srq dump;
+	struct shca_dump_srq dump = shca_dump_srq(to_shca_srq(ibsrq));
+	const struct shca_detail details[] = {
+		{ "entries", dump.entries },
+		{ "limit", dump.limit },
+		{ "taken", dump.taken },
+	};
 
-	shca_dump_srq(to_shca_srq(ibsrq), &dump);
-	return shca_put_srq(msg, &dump);
+	return shca_put_details(msg, details, ARRAY_SIZE(details));
 }
 
 int shca_fill_res_srq_entry_raw(struct sk_buff *msg, struct ib_srq *ibsrq)
 {
-	struct shca_dump_srq dump;
+	struct shca_dump_srq dump = shca_dump_srq(to_shca_srq(ibsrq));
 
-	shca_dump_srq(to_shca_srq(ibsrq), &dump);
-	return shca_put_raw(msg, &dump, sizeof(dump));
+	return nla_put(msg, RDMA_NLDEV_ATTR_RES_RAW, sizeof(dump), &dump);
 }

@@ -38,14 +38,14 @@ void kunit_shim_fail(struct kunit *test, const char *file, int line,
 
 void *kunit_kzalloc(struct kunit *test, size_t size, int gfp)
 {
-	struct kunit_alloc *a = calloc(1, sizeof(*a) + 8 + size);
+	struct kunit_alloc *a = calloc(1, sizeof(*a) + size);
 
 	(void)gfp;
 	if (!a)
 		abort();
 	a->next = test->allocs;
 	test->allocs = a;
-	return (char *)a + 16;
+	return a->memory;
 }
 
 static void free_all(struct kunit *test)

@@ -8,6 +8,7 @@
 #define SHCA_KUNIT_SHIM_H
 
 #include <setjmp.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +22,7 @@
 
 struct kunit_alloc {
 	struct kunit_alloc *next;
+	max_align_t memory[];
 };
 
 struct kunit {
