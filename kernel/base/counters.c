@@ -11,60 +11,23 @@
 /* On if any device counts optional counters; shca_dev_stats.optional says which. */
 DEFINE_STATIC_KEY_FALSE(shca_optional_counters);
 
-/* No default: the compiler reports a verdict without a counter. */
-static enum shca_counter shca_rx_counter(enum shca_verdict verdict)
-{
-	switch (verdict) {
-	case SHCA_RX_STATE:
-		return SHCA_CNT_RX_STATE;
-	case SHCA_RX_DUPLICATE:
-		return SHCA_CNT_RX_DUPLICATE;
-	case SHCA_RX_OUT_OF_SEQ:
-		return SHCA_CNT_RX_OUT_OF_SEQ;
-	case SHCA_RX_RNR:
-		return SHCA_CNT_RX_RNR;
-	case SHCA_RX_INVALID:
-		return SHCA_CNT_RX_INVALID;
-	case SHCA_RX_ACCESS:
-		return SHCA_CNT_RX_ACCESS;
-	case SHCA_RX_OPERATION:
-		return SHCA_CNT_RX_OPERATION;
-	case SHCA_RX_STALE_ACK:
-		return SHCA_CNT_RX_STALE_ACK;
-	case SHCA_RX_NAK_SEQ:
-		return SHCA_CNT_RX_NAK_SEQ;
-	case SHCA_RX_NAK_RNR:
-		return SHCA_CNT_RX_NAK_RNR;
-	case SHCA_RX_NAK_FATAL:
-		return SHCA_CNT_RX_NAK_FATAL;
-	case SHCA_RX_BAD_RESPONSE:
-		return SHCA_CNT_RX_BAD_RESPONSE;
-	case SHCA_RX_LOST_RESPONSE:
-		return SHCA_CNT_RX_LOST_RESPONSE;
-	case SHCA_RX_LOCAL_ERR:
-		return SHCA_CNT_RX_LOCAL_ERR;
-	case SHCA_RX_CNP:
-		return SHCA_CNT_RX_CNP;
-	case SHCA_RX_DROPPED:
-		return SHCA_CNT_RX_DROPPED;
-	case SHCA_RX_QKEY:
-		return SHCA_CNT_RX_QKEY;
-	case SHCA_RX_OK:
-	case SHCA_RX_RETRY:
-	case SHCA_RX_BUSY:
-	case SHCA_RX_NR:
-		break;
-	}
-	return SHCA_CNT_NR;
-}
+/* Counter of a verdict, and 1; 0: it has none. */
+#define C(verdict) [SHCA_RX_##verdict] = SHCA_CNT_RX_##verdict + 1
+static const u8 shca_rx_counters[SHCA_RX_NR] = {
+	C(STATE), C(DUPLICATE), C(OUT_OF_SEQ), C(RNR), C(INVALID), C(ACCESS), C(OPERATION),
+	C(STALE_ACK), C(NAK_SEQ), C(NAK_RNR), C(NAK_FATAL), C(BAD_RESPONSE), C(LOST_RESPONSE),
+	C(LOCAL_ERR), C(CNP), C(DROPPED), C(QKEY),
+};
+#undef C
+static_assert(SHCA_RX_NR == 20, "a new verdict: has it a counter?");
 
 void __shca_count_rx(struct shca_counters __percpu *counters,
 		     unsigned int verdict)
 {
-	enum shca_counter id = shca_rx_counter(verdict);
+	u8 counter = shca_rx_counters[verdict];
 
-	if (id != SHCA_CNT_NR)
-		this_cpu_inc(counters->v[id]);
+	if (counter)
+		this_cpu_inc(counters->v[counter - 1]);
 }
 
 /* ---- optional counters ------------------------------------------------------ */

@@ -114,10 +114,11 @@ struct shca_dev;
 
 /*
  * Add to a counter of @owner, a device or a QP. READ_ONCE(): a QP may be bound to another set
- * at any time. Context: softirq or bottom halves off if @owner is a QP.
+ * at any time. u64: clang warns where this_cpu_add() compares a u16 with -1. Context: softirq
+ * or bottom halves off if @owner is a QP.
  */
 #define shca_count_n(owner, id, n) \
-	this_cpu_add(READ_ONCE((owner)->counters)->v[SHCA_CNT_##id], n)
+	this_cpu_add(READ_ONCE((owner)->counters)->v[SHCA_CNT_##id], (u64)(n))
 #define shca_count(owner, id) shca_count_n(owner, id, 1)
 
 /* Helpers of the macros below. @counters belongs to @dev or to one of its QPs. */

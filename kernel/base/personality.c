@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #include "personality.h"
 
+#include "compat.h"
 #include "dev.h"
 
 DEFINE_STATIC_KEY_FALSE(shca_manners_on);
@@ -65,11 +66,7 @@ static const struct {
 	OP(FLOW, create_flow), OP(FLOW, destroy_flow),
 	OP(SRQ, create_srq), OP(SRQ, destroy_srq), OP(SRQ, modify_srq), OP(SRQ, query_srq),
 	OP(SRQ, post_srq_recv),
-#ifdef HAVE_RESIZE_USER_CQ
 	OP(RESIZE_CQ, resize_user_cq),
-#else
-	OP(RESIZE_CQ, resize_cq),
-#endif
 	OP(MODIFY_CQ, modify_cq),
 	OP(REREG_MR, rereg_user_mr),
 	OP(MW, alloc_mw), OP(MW, dealloc_mw),

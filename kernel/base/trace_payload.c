@@ -19,8 +19,11 @@ void shca_payload_unreg(void)
 {
 }
 
-#ifdef CONFIG_PERF_EVENTS
-/* perf_event_paranoid alone could let any user read payloads. */
+/*
+ * perf_event_paranoid alone could let any user read payloads. (A kernel may have perf without
+ * trace events.)
+ */
+#if defined(CONFIG_PERF_EVENTS) && defined(CONFIG_EVENT_TRACING)
 static int shca_payload_perf(struct trace_event_call *call,
 			     struct perf_event *event)
 {
@@ -30,7 +33,7 @@ static int shca_payload_perf(struct trace_event_call *call,
 
 void shca_payload_init(void)
 {
-#ifdef CONFIG_PERF_EVENTS
+#if defined(CONFIG_PERF_EVENTS) && defined(CONFIG_EVENT_TRACING)
 	event_shca_payload.perf_perm = shca_payload_perf;
 #endif
 }

@@ -109,15 +109,6 @@ void shca_tm_post(struct shca_tm *tm, const struct shca_tm_entry *entry,
 		tm->waiting = slot;
 }
 
-bool shca_tm_add(struct shca_tm *tm, const struct shca_tm_entry *entry,
-		 u32 *handle)
-{
-	if (!shca_tm_take(tm, handle))
-		return false;
-	shca_tm_post(tm, entry, *handle);
-	return true;
-}
-
 static void tm_unlink(struct shca_tm *tm, u16 slot)
 {
 	struct shca_tm_entry *e = &tm->slots[slot];

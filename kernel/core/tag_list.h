@@ -123,24 +123,15 @@ static inline bool shca_tm_in_sync(const struct shca_tm *tm)
 
 /*
  * Reserve a slot. shca_tm_post() makes it visible, shca_tm_free() gives it back.
+ * @handle:	for these, and for shca_tm_del()
  *
  * Return: false if none is free.
  */
 bool shca_tm_take(struct shca_tm *tm, u32 *handle);
 
-/* Append @entry in its reserved slot. */
+/* Append @entry (@tag, @mask, @wr_id and @sge) in its reserved slot. */
 void shca_tm_post(struct shca_tm *tm, const struct shca_tm_entry *entry,
 		  u32 handle);
-
-/*
- * Append an entry: shca_tm_take() and shca_tm_post().
- * @entry:	its @tag, @mask, @wr_id and @sge
- * @handle:	for shca_tm_del()
- *
- * Return: false if no slot is free.
- */
-bool shca_tm_add(struct shca_tm *tm, const struct shca_tm_entry *entry,
-		 u32 *handle);
 
 /*
  * Remove an entry.

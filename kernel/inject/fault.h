@@ -29,6 +29,7 @@ struct task_struct;
  * @net:	only compared: namespace of the netlink socket that holds the rule; NULL: none
  * @portid:	number of that socket
  * @rule:	constant
+ * @given:	bits of SHCA_FA_*: the words that set something in @rule
  * @lock:	protects what follows; any context, interrupts off; alone
  * @state:	progress of @rule
  * @nr_log:	entries of @log
@@ -45,6 +46,7 @@ struct shca_fault {
 	const struct net *net;
 	u32 portid;
 	struct shca_fault_rule rule;
+	u64 given;
 	spinlock_t lock;
 	struct shca_fault_state state;
 	u32 nr_log;

@@ -67,7 +67,7 @@ static void shca_fault_arm(struct shca_faults *faults)
 
 static void shca_held_free(struct shca_held *held)
 {
-	if (held->go_on != shca_fault_leave)
+	if (held->go_on != shca_fault_leave && held->dev->link->keep)
 		held->dev->link->keep(held->dev, held->skb, false);
 	kfree_skb(held->skb);
 	kfree(held);

@@ -12,6 +12,15 @@ static int shca_nit_walk(struct net_device *ndev,
 	return dev_nit_active(ndev);
 }
 
+bool shca_is_captured_above(struct net_device *ndev)
+{
+	struct netdev_nested_priv priv = {};
+
+	return dev_nit_active(ndev) ||
+	       (!list_empty(&ndev->adj_list.upper) &&
+		netdev_walk_all_upper_dev_rcu(ndev, shca_nit_walk, &priv));
+}
+
 /*
  * Is there a capture on @ndev? Of a pair (veth, netkit), also on the other end, which may be in
  * another namespace, and on the netdevs above that.
@@ -27,11 +36,7 @@ static int shca_captured_walk(struct net_device *ndev,
 	if (!ops->ndo_get_peer_dev)
 		return false;
 	peer = ops->ndo_get_peer_dev(ndev);
-	if (!peer)
-		return false;
-	return dev_nit_active(peer) ||
-	       (!list_empty(&peer->adj_list.upper) &&
-		netdev_walk_all_upper_dev_rcu(peer, shca_nit_walk, priv));
+	return peer && shca_is_captured_above(peer);
 }
 
 bool shca_is_captured(struct net_device *ndev)

@@ -7,6 +7,9 @@
 
 struct net_device;
 
+/* Is there a capture on @ndev, or on a netdev stacked on it? Context: RCU read lock. */
+bool shca_is_captured_above(struct net_device *ndev);
+
 /*
  * Is there a capture on @ndev, or on a netdev below it? Of a pair, the other end counts, too. A
  * capture behind a bridge is not found. Context: softirq or bottom halves off.

@@ -167,10 +167,10 @@ struct shca_rss_flow {
  *		wait; or an error that counts as loss
  * @holds:	does a queue below have packets? @left: number of those that have left
  * @ecn:	make packets to @av ECN-capable, or not. ECN bits of the traffic class take
- *		precedence. Others may be sending to @av. Returns whether they are
- * @mark:	mark packets to @av (CE)
- * @local:	does the route of @av end in the sender's namespace?
- * @mirrors:	do two address vectors lead to each other?
+ *		precedence. Others may be sending to @av. Returns whether they are. NULL: never
+ * @mark:	mark packets to @av (CE); NULL, if @ecn is
+ * @local:	does the route of @av end in the sender's namespace? NULL: no direct path
+ * @mirrors:	do two address vectors lead to each other? NULL, if @local is
  * @check:	does a received packet come from the peer of @av, to the address of @av? @av may
  *		be written meanwhile, so pointers in it must not be followed
  * @serves:	is a received packet for an address of this device, and in which VLAN is the
@@ -184,9 +184,9 @@ struct shca_rss_flow {
  * @seed_rx:	the CRC over the lower headers of received packet number @seg of a batch, which
  *		has @len bytes from BTH to ICRC (shca_icrc_ok())
  * @bad_key:	report a received packet with a wrong P_Key or Q_Key to the network's manager.
- *		@pkt->data is a struct shca_rx_skb, but on the direct path (@mirrors)
+ *		@pkt->data is a struct shca_rx_skb, but on the direct path (@local). NULL: nobody
  * @keep:	a received packet stays in a queue of the device for long (@keeps), or has left
- *		it. Returns whether there is room for it
+ *		it. Returns whether there is room for it. NULL: no room is reserved
  * @meets:	may a datagram to @av become one at @to without a packet? Yes if the route ends
  *		in the sender's namespace, at an address of @to, and without a capture there.
  *		Sets @path as @path and @serves would. NULL: no datagram may

@@ -7,8 +7,6 @@
 
 struct uverbs_attr_bundle;
 
-#ifdef CONFIG_MMU_NOTIFIER
-
 /* Execute queued advice: see struct shca_pager. */
 void shca_advise_work(struct work_struct *work);
 
@@ -16,11 +14,5 @@ void shca_advise_work(struct work_struct *work);
 int shca_advise_mr(struct ib_pd *ibpd, enum ib_uverbs_advise_mr_advice advice,
 		   u32 flags, struct ib_sge *sg_list, u32 num_sge,
 		   struct uverbs_attr_bundle *attrs);
-
-#else
-
-#define shca_advise_mr	NULL
-
-#endif
 
 #endif

@@ -81,16 +81,15 @@ void shca_buf_put(struct shca_buf *buf)
 		kref_put(&buf->ref, shca_buf_release);
 }
 
-struct rdma_user_mmap_entry *shca_mmap_insert(struct ib_ucontext *uctx,
-					      struct shca_buf *buf,
-					      bool writable)
+int shca_mmap_insert(struct ib_ucontext *uctx, struct shca_buf *buf, bool writable,
+		     struct rdma_user_mmap_entry **mmap)
 {
 	struct shca_mmap_entry *entry;
 	int err;
 
 	entry = kzalloc(sizeof(*entry), GFP_KERNEL_ACCOUNT);
 	if (!entry)
-		return ERR_PTR(-ENOMEM);
+		return -ENOMEM;
 	entry->buf = buf;
 	entry->writable = writable;
 	kref_get(&buf->ref);
@@ -98,14 +97,10 @@ struct rdma_user_mmap_entry *shca_mmap_insert(struct ib_ucontext *uctx,
 	if (err) {
 		shca_buf_put(buf);
 		kfree(entry);
-		return ERR_PTR(err);
+		return err;
 	}
-	return &entry->rdma;
-}
-
-void shca_mmap_remove(struct rdma_user_mmap_entry *entry)
-{
-	rdma_user_mmap_entry_remove(entry);
+	*mmap = &entry->rdma;
+	return 0;
 }
 
 void shca_mmap_free(struct rdma_user_mmap_entry *rdma)

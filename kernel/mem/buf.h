@@ -48,15 +48,14 @@ void shca_buf_put(struct shca_buf *buf);
  * @uctx:	context of the process
  * @buf:	mapped as a whole
  * @writable:	whether the process may map it for writing
+ * @mmap:	set to the entry, which holds a reference on @buf; unchanged on failure. Undone by
+ *		rdma_user_mmap_entry_remove()
  *
  * Context: may sleep.
- * Return: the entry, which holds a reference on @buf, or ERR_PTR.
+ * Return: 0 or errno.
  */
-struct rdma_user_mmap_entry *shca_mmap_insert(struct ib_ucontext *uctx,
-					      struct shca_buf *buf,
-					      bool writable);
-/* Remove the mmap offset; @entry may be NULL. */
-void shca_mmap_remove(struct rdma_user_mmap_entry *entry);
+int shca_mmap_insert(struct ib_ucontext *uctx, struct shca_buf *buf, bool writable,
+		     struct rdma_user_mmap_entry **mmap);
 
 /* operations in struct ib_device_ops */
 int shca_mmap(struct ib_ucontext *uctx, struct vm_area_struct *vma);

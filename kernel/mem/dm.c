@@ -75,7 +75,7 @@ static void shca_dm_uncharge(struct shca_dev *dev, struct shca_ucontext *uctx,
 
 static void shca_dm_free(struct shca_dev *dev, struct shca_dm *dm)
 {
-	shca_mmap_remove(dm->mmap);
+	rdma_user_mmap_entry_remove(dm->mmap);
 	shca_dm_uncharge(dev, dm->uctx, dm->buf->len);
 	shca_buf_put(dm->buf);
 	kfree(dm);
@@ -98,10 +98,9 @@ static struct shca_dm *shca_dm_make(struct shca_dev *dev,
 	dm->buf = shca_buf_alloc(length);
 	if (!dm->buf)
 		goto err_uncharge;
-	dm->mmap = shca_mmap_insert(&uctx->ibuc, dm->buf, true);
-	if (!IS_ERR(dm->mmap))
+	err = shca_mmap_insert(&uctx->ibuc, dm->buf, true, &dm->mmap);
+	if (!err)
 		return dm;
-	err = PTR_ERR(dm->mmap);
 	shca_buf_put(dm->buf);
 err_uncharge:
 	shca_dm_uncharge(dev, uctx, bytes);

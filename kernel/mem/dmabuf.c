@@ -140,8 +140,10 @@ static void shca_dmabuf_put(void *backing)
 	kfree(db);
 }
 
-static struct ib_mr *shca_dmabuf_mr(struct ib_pd *ibpd, u64 offset, u64 length,
-				    u64 iova, int fd, int access)
+struct ib_mr *shca_reg_user_mr_dmabuf(struct ib_pd *ibpd, u64 offset,
+				      u64 length, u64 iova, int fd, int access,
+				      struct ib_dmah *dmah,
+				      struct uverbs_attr_bundle *attrs)
 {
 	const struct shca_dev *dev = to_shca_dev(ibpd->device);
 	struct shca_dmabuf *db;
@@ -163,30 +165,6 @@ static struct ib_mr *shca_dmabuf_mr(struct ib_pd *ibpd, u64 offset, u64 length,
 		.release = shca_dmabuf_put,
 	});
 }
-
-#ifdef HAVE_REG_USER_MR_DMAH
-struct ib_mr *shca_reg_user_mr_dmabuf(struct ib_pd *ibpd, u64 offset,
-				      u64 length, u64 iova, int fd, int access,
-				      struct ib_dmah *dmah,
-				      struct uverbs_attr_bundle *attrs)
-{
-	return shca_dmabuf_mr(ibpd, offset, length, iova, fd, access);
-}
-#elif defined(HAVE_REG_USER_MR_DMABUF_ATTRS)
-struct ib_mr *shca_reg_user_mr_dmabuf(struct ib_pd *ibpd, u64 offset,
-				      u64 length, u64 iova, int fd, int access,
-				      struct uverbs_attr_bundle *attrs)
-{
-	return shca_dmabuf_mr(ibpd, offset, length, iova, fd, access);
-}
-#else
-struct ib_mr *shca_reg_user_mr_dmabuf(struct ib_pd *ibpd, u64 offset,
-				      u64 length, u64 iova, int fd, int access,
-				      struct ib_udata *udata)
-{
-	return shca_dmabuf_mr(ibpd, offset, length, iova, fd, access);
-}
-#endif
 
 /* MODULE_IMPORT_NS() takes a string on new kernels and an identifier on old ones. */
 MODULE_INFO(import_ns, "DMA_BUF");

@@ -38,31 +38,26 @@ int shca_mr_table_init(struct shca_dev *dev)
 	return rhashtable_init(&dev->mrs, &shca_mr_params);
 }
 
-void shca_mr_table_destroy(struct shca_dev *dev)
-{
-	rhashtable_destroy(&dev->mrs);
-}
-
 /* Keys are random, so that a peer cannot guess them (ReDMArk, 2021). */
 int shca_mr_publish(struct shca_dev *dev, struct shca_mr *mr)
 {
-	int tries, err;
+	int tries, err = -EEXIST;
 
-	for (tries = 0; tries < 64; tries++) {
+	for (tries = 0; err == -EEXIST && tries < 64; tries++) {
 		mr->key = get_random_u32();
 		mr->index = mr->key >> 8;
 		if (!mr->index)
 			continue;	/* 0 is not a valid key */
 		err = rhashtable_lookup_insert_fast(&dev->mrs, &mr->node,
 						    shca_mr_params);
-		if (!err) {
-			mr->ibmr.lkey = mr->key;
-			mr->ibmr.rkey = mr->key;
-		}
-		if (err != -EEXIST)
-			return err;
 	}
-	return -ENOSPC;
+	if (err) {
+		shca_mr_free(dev, mr);
+		return err == -EEXIST ? -ENOSPC : err;
+	}
+	mr->ibmr.lkey = mr->key;
+	mr->ibmr.rkey = mr->key;
+	return 0;
 }
 
 struct shca_mr *shca_mr_find(struct shca_dev *dev, u32 key)
@@ -109,16 +104,20 @@ static struct shca_mr *shca_mr_on_demand(struct shca_mr *mr)
 }
 
 /*
- * Take the guard of a region for an access. An access that @copies lets a waiting
- * invalidation go first, because a read lock with bottom halves off overtakes waiting
- * writers. No barrier: @awaited affects only how long they wait. Return: false: try again
- * later, as if pages were absent.
+ * Take the guard of a region for an access. An access that @copies lets a waiting invalidation
+ * go first: a trylock fails while a writer waits, where a read lock with bottom halves off
+ * overtakes it. (On PREEMPT_RT it does not, and so would wait for ever in a task that has the
+ * lock for its other side.) Return: false: try again later, as if pages were absent.
  */
 static bool shca_mr_guard(const struct shca_mr *mr, bool copies)
 {
-	if (unlikely(copies && mr->odp && atomic_read(&mr->odp->awaited)))
+	local_bh_disable();
+	if (!copies || !mr->odp) {
+		read_lock(mr->guard);
+	} else if (!read_trylock(mr->guard)) {
+		local_bh_enable();
 		return false;
-	read_lock_bh(mr->guard);
+	}
 	return true;
 }
 
@@ -303,15 +302,11 @@ void shca_mr_free(struct shca_dev *dev, struct shca_mr *mr)
 	kfree_rcu(mr, rcu);
 }
 
-static struct ib_mr *shca_mr_finish(struct shca_dev *dev, struct shca_mr *mr)
+struct ib_mr *shca_mr_finish(struct shca_dev *dev, struct shca_mr *mr)
 {
 	int err = shca_mr_publish(dev, mr);
 
-	if (err) {
-		shca_mr_free(dev, mr);
-		return ERR_PTR(err);
-	}
-	return &mr->ibmr;
+	return err ? ERR_PTR(err) : &mr->ibmr;
 }
 
 struct ib_mr *shca_get_dma_mr(struct ib_pd *ibpd, int access)

@@ -134,8 +134,6 @@ static inline struct shca_mr *to_shca_mr(struct ib_mr *ibmr)
 
 /* Create the empty table of regions. Return: 0 or -ENOMEM. */
 int shca_mr_table_init(struct shca_dev *dev);
-/* Free it. The device is unregistered and has no regions. */
-void shca_mr_table_destroy(struct shca_dev *dev);
 
 /*
  * shca_mr_alloc() - allocate a region, without a key
@@ -150,8 +148,12 @@ struct shca_mr *shca_mr_alloc_uncounted(struct ib_pd *ibpd,
 					enum shca_mr_type type);
 void shca_mr_free(struct shca_dev *dev, struct shca_mr *mr);
 
-/* The last step of creation: give the region a key. Return: 0, -ENOMEM or -ENOSPC. */
+/*
+ * The last step of creation: give the region a key; on failure, free it.
+ * Return: 0 (shca_mr_finish(): the region), -ENOMEM or -ENOSPC.
+ */
 int shca_mr_publish(struct shca_dev *dev, struct shca_mr *mr);
+struct ib_mr *shca_mr_finish(struct shca_dev *dev, struct shca_mr *mr);
 
 /* Remove a region from the table and wait for its accesses, which are bounded. May sleep. */
 void shca_mr_retire(struct shca_dev *dev, struct shca_mr *mr);

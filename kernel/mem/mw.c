@@ -122,10 +122,8 @@ int shca_alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata)
 		return PTR_ERR(window);
 	window->mw_type = ibmw->type;
 	err = shca_mr_publish(dev, window);
-	if (err) {
-		shca_mr_free(dev, window);
+	if (err)
 		return err;
-	}
 	ibmw->rkey = window->key;
 	mw->window = window;
 	return 0;

@@ -134,19 +134,6 @@ void *shca_odp_next(const struct shca_mr *mr, u64 va, u32 *len)
 
 /* ---- invalidation ------------------------------------------------------------- */
 
-/*
- * Wait for accesses in progress, not for new ones. Bottom halves are off before @awaited is
- * raised: if the task were preempted then, accesses and their workers would retry until it
- * runs again.
- */
-static void shca_odp_write_lock(struct shca_odp *odp)
-{
-	local_bh_disable();
-	atomic_inc(&odp->awaited);
-	write_lock(&odp->lock);
-	atomic_dec(&odp->awaited);
-}
-
 static bool shca_odp_invalidate(struct mmu_interval_notifier *sub,
 				const struct mmu_notifier_range *range,
 				unsigned long seq)
@@ -160,7 +147,8 @@ static bool shca_odp_invalidate(struct mmu_interval_notifier *sub,
 	first = max(first, chunk->first);
 	last = min(last, chunk->first + chunk->nr - 1);
 	end = last - chunk->first + 1;
-	shca_odp_write_lock(chunk->odp);
+	/* It waits for accesses in progress, not for new ones (shca_mr_guard()). */
+	write_lock_bh(&chunk->odp->lock);
 	mmu_interval_set_seq(&chunk->sub, seq);
 	for (i = first - chunk->first; i < end; i++) {
 		if (chunk->page[i])
@@ -189,7 +177,7 @@ static void shca_odp_chunk_drop(struct shca_odp *odp,
 				struct shca_odp_chunk *chunk)
 {
 	/* With the lock, no access is about to use the chunk. */
-	shca_odp_write_lock(odp);
+	write_lock_bh(&odp->lock);
 	xa_erase(&odp->chunks, shca_odp_index(chunk->first));
 	write_unlock_bh(&odp->lock);
 	shca_odp_chunk_free(chunk);

@@ -55,7 +55,6 @@ struct shca_odp_aim {
  * The pages of an on-demand region.
  * @ref:	one for the region, one per fetch and advice
  * @lock:	lock of the region (struct shca_mr.guard); it outlives the region
- * @awaited:	writers that wait for @lock; meanwhile no access begins
  * @pager:	pager of the process
  * @first: @last:	range of the region, in pages of the process
  * @dead:	the region is gone: fetches stop
@@ -67,7 +66,6 @@ struct shca_odp_aim {
 struct shca_odp {
 	refcount_t ref;
 	rwlock_t lock;
-	atomic_t awaited;
 	struct shca_pager *pager;
 	unsigned long first;
 	unsigned long last;
@@ -77,11 +75,6 @@ struct shca_odp {
 	struct xarray chunks;
 	struct work_struct reap;
 };
-
-#ifdef CONFIG_MMU_NOTIFIER
-
-/* The device's enum ib_kernel_cap_flags for on-demand paging. */
-#define SHCA_ODP_CAP	IBK_ON_DEMAND_PAGING
 
 /*
  * Map @mr to the current process's memory from @addr on.
@@ -144,72 +137,5 @@ int shca_odp_module_init(void);
 void shca_odp_module_exit(void);
 
 void shca_odp_caps(struct ib_odp_caps *caps);
-
-#else
-
-/* Without MMU interval notifiers, the RDMA core refuses on-demand regions. */
-#define SHCA_ODP_CAP	0
-
-static inline int shca_odp_init(struct shca_mr *mr, u64 addr, u64 length,
-				bool writable)
-{
-	return -EOPNOTSUPP;
-}
-
-static inline void shca_odp_destroy(struct shca_mr *mr)
-{
-}
-
-static inline void shca_odp_put(struct shca_odp *odp)
-{
-}
-
-static inline bool shca_odp_present(const struct shca_mr *mr, u64 va, u64 len,
-				    bool write)
-{
-	return false;
-}
-
-static inline void *shca_odp_next(const struct shca_mr *mr, u64 va, u32 *len)
-{
-	return NULL;
-}
-
-static inline enum shca_mem_status
-shca_odp_aim(const struct shca_odp_want *want, struct shca_odp_aim *aim)
-{
-	return SHCA_MEM_KEY;
-}
-
-static inline void *shca_odp_alloc(const struct shca_odp_aim *aim, size_t size)
-{
-	return NULL;
-}
-
-static inline void shca_odp_queue(const struct shca_odp_aim *aim,
-				  struct work_struct *work)
-{
-}
-
-static inline enum shca_mem_status
-shca_odp_fetch(const struct shca_odp_aim *aim)
-{
-	return SHCA_MEM_KEY;
-}
-
-static inline int shca_odp_module_init(void)
-{
-	return 0;
-}
-
-static inline void shca_odp_module_exit(void)
-{
-}
-
-static inline void shca_odp_caps(struct ib_odp_caps *caps)
-{
-}
-
-#endif
 
 #endif

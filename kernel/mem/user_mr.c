@@ -134,14 +134,20 @@ static int shca_user_mr_type(const struct shca_dev *dev, u64 start, u64 length,
 	return access & IB_ACCESS_ON_DEMAND ? SHCA_MR_ODP : SHCA_MR_USER;
 }
 
-static struct ib_mr *shca_user_mr(struct ib_pd *ibpd, u64 start, u64 length,
-				  u64 iova, int access, struct ib_udata *udata)
+struct ib_mr *shca_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length,
+			       u64 iova, int access, struct ib_dmah *dmah,
+			       struct ib_udata *udata)
 {
 	struct shca_dev *dev = to_shca_dev(ibpd->device);
 	struct shca_reg_mr_req req;
 	struct shca_mr *mr;
 	int err, type;
 
+#ifdef HAVE_REG_USER_MR_DMAH
+	/* DMA handles are for pinned memory; see dmah.h. */
+	if (dmah && access & IB_ACCESS_ON_DEMAND)
+		return ERR_PTR(-EINVAL);
+#endif
 	err = shca_fault_verb(ibpd->device, SHCA_FAULT_VERB_REG_MR);
 	if (err)
 		return ERR_PTR(err);
@@ -159,37 +165,14 @@ static struct ib_mr *shca_user_mr(struct ib_pd *ibpd, u64 start, u64 length,
 		shca_null_mr_init(mr);
 	} else {
 		err = shca_user_mr_fill(mr, start, length, iova, access);
-		if (err)
-			goto err_free;
+		if (err) {
+			shca_mr_free(dev, mr);
+			return ERR_PTR(err);
+		}
 		shca_user_mr_init(mr, start, length, iova, access);
 	}
-	err = shca_mr_publish(dev, mr);
-	if (err)
-		goto err_free;
-	return &mr->ibmr;
-
-err_free:
-	shca_mr_free(dev, mr);
-	return ERR_PTR(err);
+	return shca_mr_finish(dev, mr);
 }
-
-#ifdef HAVE_REG_USER_MR_DMAH
-struct ib_mr *shca_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length,
-			       u64 iova, int access, struct ib_dmah *dmah,
-			       struct ib_udata *udata)
-{
-	/* DMA handles are for pinned memory; see dmah.h. */
-	if (dmah && access & IB_ACCESS_ON_DEMAND)
-		return ERR_PTR(-EINVAL);
-	return shca_user_mr(ibpd, start, length, iova, access, udata);
-}
-#else
-struct ib_mr *shca_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length,
-			       u64 iova, int access, struct ib_udata *udata)
-{
-	return shca_user_mr(ibpd, start, length, iova, access, udata);
-}
-#endif
 
 /* ---- mapped memory ---------------------------------------------------------------- */
 
@@ -200,7 +183,6 @@ struct ib_mr *shca_mapped_mr(struct ib_pd *ibpd, const struct shca_mapped *mem)
 {
 	struct shca_dev *dev = to_shca_dev(ibpd->device);
 	struct shca_mr *mr;
-	int err = -ENOMEM;
 
 	mr = shca_mr_alloc(ibpd, SHCA_MR_USER);
 	if (IS_ERR(mr)) {
@@ -210,20 +192,15 @@ struct ib_mr *shca_mapped_mr(struct ib_pd *ibpd, const struct shca_mapped *mem)
 	mr->backing = mem->backing;
 	mr->release = mem->release;
 	mr->blocks = kmalloc(sizeof(*mr->blocks), GFP_KERNEL_ACCOUNT);
-	if (!mr->blocks)
-		goto err_free;
+	if (!mr->blocks) {
+		shca_mr_free(dev, mr);
+		return ERR_PTR(-ENOMEM);
+	}
 	mr->blocks[0] = mem->va;
 	mr->block_shift = SHCA_MAPPED_SHIFT;
 	mr->ibmr.page_size = PAGE_SIZE;
 	shca_user_mr_init(mr, 0, mem->length, mem->iova, mem->access);
-	err = shca_mr_publish(dev, mr);
-	if (err)
-		goto err_free;
-	return &mr->ibmr;
-
-err_free:
-	shca_mr_free(dev, mr);
-	return ERR_PTR(err);
+	return shca_mr_finish(dev, mr);
 }
 
 /* ---- rereg_mr ------------------------------------------------------------------- */

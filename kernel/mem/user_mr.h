@@ -5,6 +5,7 @@
 
 #include <rdma/ib_verbs.h>
 
+#include "../base/compat.h"
 #include "../core/mem_ops.h"
 
 /* Rights of the access check. Other access flags are hints, or concern addresses. */
@@ -39,14 +40,9 @@ struct shca_mapped {
 struct ib_mr *shca_mapped_mr(struct ib_pd *ibpd, const struct shca_mapped *mem);
 
 /* operations in struct ib_device_ops */
-#ifdef HAVE_REG_USER_MR_DMAH
 struct ib_mr *shca_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length,
 			       u64 iova, int access, struct ib_dmah *dmah,
 			       struct ib_udata *udata);
-#else
-struct ib_mr *shca_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length,
-			       u64 iova, int access, struct ib_udata *udata);
-#endif
 struct ib_mr *shca_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
 				 u64 length, u64 iova, int access,
 				 struct ib_pd *pd, struct ib_udata *udata);

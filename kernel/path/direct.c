@@ -103,7 +103,7 @@ static struct shca_qp *shca_direct_peer(struct shca_qp *qp)
 
 	lockdep_assert_held(&qp->sq.lock);
 	if ((!shca_qp_is_reliable(qp) && qp->type != IB_QPT_UC) ||
-	    path == SHCA_PATH_WIRE || !shca_direct_may_begin(qp) ||
+	    !qp->link->local || path == SHCA_PATH_WIRE || !shca_direct_may_begin(qp) ||
 	    shca_fault_is_on(dev, SHCA_FAULT_PACKETS))
 		return NULL;
 	if (qp->link->local(dev, &qp->av, &qp->sq.side.route))
@@ -200,7 +200,7 @@ static noinline_for_stack bool shca_direct_answers(struct shca_move *m)
 			continue;
 		}
 		shca_direct_arrive(m, &pkt, m->peer, m->qp);
-		verdict = shca_sq_accept(m->qp, &pkt, m->now);
+		verdict = shca_sq_accept(m->qp, &pkt, m->now, NULL);
 		/* No response is queued here: the requester asks for it again. */
 		if (unlikely(verdict == SHCA_RX_LOST_RESPONSE))
 			shca_req_gap(&m->qp->sq.req, pkt.psn, pkt.psn,

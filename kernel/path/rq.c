@@ -178,7 +178,7 @@ static void shca_rq_judged(struct shca_qp *qp, const struct shca_pkt *pkt,
 			   enum shca_verdict verdict, u16 vendor_err)
 {
 	shca_last_error_packet(&qp->rq.side, pkt, verdict, vendor_err);
-	if (verdict == SHCA_RX_QKEY)
+	if (verdict == SHCA_RX_QKEY && qp->link->bad_key)
 		qp->link->bad_key(qp->dev, pkt, true);
 }
 

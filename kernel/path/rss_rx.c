@@ -106,7 +106,7 @@ void shca_rss_rx(struct shca_qp *qp, const struct shca_pkt *pkt,
 			continue;
 		}
 		shca_count_rx(qp, verdict);
-		if (verdict == SHCA_RX_QKEY)
+		if (verdict == SHCA_RX_QKEY && qp->link->bad_key)
 			qp->link->bad_key(qp->dev, pkt, true);
 		trace_shca_rx_verdict(qp->qpn, pkt, verdict);
 	}

@@ -83,6 +83,7 @@ struct shca_rx_walk {
  * @idx:	its number in a batch
  * @off:	offset of its BTH, from skb->data
  * @len:	length from BTH to ICRC
+ * @ce:		alone: treat it as marked (CE)
  * @bth:	address of its BTH; NULL: the packet is not contiguous
  *
  * A sender on this machine may rewrite payload in pages at any time (splice()). So each byte of
@@ -93,6 +94,7 @@ struct shca_rx_seg {
 	unsigned int idx;
 	u32 off;
 	u32 len;
+	bool ce;
 	const u8 *bth;
 };
 
@@ -234,7 +236,8 @@ static void shca_rx_refuse(struct shca_qp *qp, const struct shca_pkt *pkt,
 static void shca_rx_refuse_pkey(struct shca_qp *qp, const struct shca_pkt *pkt)
 {
 	shca_rx_refuse(qp, pkt, SHCA_CNT_RX_PKEY);
-	qp->link->bad_key(qp->dev, pkt, false);
+	if (qp->link->bad_key)
+		qp->link->bad_key(qp->dev, pkt, false);
 }
 
 static bool shca_rx_is_of(const struct shca_qp *qp, const struct shca_pkt *pkt)
@@ -496,27 +499,13 @@ static void shca_rx_one(struct shca_rx_walk *rx, struct shca_rx_seg *seg)
 	}
 }
 
-/**
- * struct shca_rx_alone - one packet of an skb that is received on its own
- * @idx:	its number in a batch
- * @off:	offset of its BTH, from skb->data
- * @len:	length from BTH to ICRC
- * @ce:		treat it as marked (CE)
- */
-struct shca_rx_alone {
-	unsigned int idx;
-	u32 off;
-	u32 len;
-	bool ce;
-};
-
 static bool shca_rx_ask_faults(struct shca_rx_walk *rx,
 			       const struct shca_rx_seg *seg);
 
 /* Receive all packets of @skb, or only @alone, past the rules of faults; frees @skb. */
 static void shca_rx_packets(const struct shca_link_ops *link,
 			    struct shca_net *snet, struct sk_buff *skb,
-			    u32 seg_len, const struct shca_rx_alone *alone)
+			    u32 seg_len, const struct shca_rx_seg *alone)
 {
 	struct shca_rx_walk rx __uninitialized;
 	struct shca_rx_seg seg = {};
@@ -536,10 +525,9 @@ static void shca_rx_packets(const struct shca_link_ops *link,
 	rx.bytes = 0;
 	rx.qp = NULL;
 	if (unlikely(alone)) {
-		seg.idx = alone->idx;
-		seg.off = alone->off;
-		end = alone->off + alone->len;
-		rx.path.ecn_ce |= alone->ce;
+		seg = *alone;
+		end = seg.off + seg.len;
+		rx.path.ecn_ce |= seg.ce;
 	}
 	do {	/* at least once, to count an empty one */
 		seg.len = min(seg_len, end - seg.off);
@@ -559,26 +547,23 @@ static void shca_rx_packets(const struct shca_link_ops *link,
 static void shca_rx_pass(struct shca_rx_walk *rx, struct sk_buff *skb,
 			 const struct shca_rx_seg *seg, bool ce)
 {
-	const struct shca_rx_alone alone = {
-		.idx = seg->idx,
-		.off = seg->off,
-		.len = seg->len,
-		.ce = ce,
-	};
+	struct shca_rx_seg alone = *seg;
 
+	alone.ce = ce;
 	shca_rx_packets(rx->link, rx->snet, skb, seg->len, &alone);
 }
 
 /* Receive a packet that has waited; frees @held. Context: softirq or bottom halves off. */
 static void shca_rx_again(struct shca_held *held)
 {
-	const struct shca_rx_alone alone = {
+	const struct shca_rx_seg alone = {
 		.idx = held->idx,
 		.off = held->off,
 		.len = held->len,
 	};
 
-	held->dev->link->keep(held->dev, held->skb, false);
+	if (held->dev->link->keep)
+		held->dev->link->keep(held->dev, held->skb, false);
 	/* The address of a datagram may be one of this netdev only. */
 	rcu_read_lock();
 	held->skb->dev = dev_get_by_index_rcu(held->dev->snet->net,
@@ -597,7 +582,7 @@ static void shca_rx_hold(struct shca_rx_walk *rx, const struct shca_rx_seg *seg,
 	struct sk_buff *skb = skb_clone(rx->in.skb, GFP_ATOMIC | __GFP_NOWARN);
 
 	if (!held || !skb ||
-	    !qp->link->keep(qp->dev, skb, true)) {
+	    (qp->link->keep && !qp->link->keep(qp->dev, skb, true))) {
 		kfree(held);
 		kfree_skb(skb);
 		return;
@@ -651,11 +636,12 @@ static void shca_rx_inject(struct shca_rx_walk *rx, const struct shca_rx_seg *se
 
 /*
  * Ask the rules about a packet. A device with rules about received packets takes them one by
- * one.
+ * one. Not inlined: shca_rx_packets() would have room for this packet beside its own ones,
+ * twice where a rule lets it pass through shca_rx_pass().
  * Return: whether the packet was dealt with.
  */
-static bool shca_rx_ask_faults(struct shca_rx_walk *rx,
-			       const struct shca_rx_seg *seg)
+static noinline_for_stack bool shca_rx_ask_faults(struct shca_rx_walk *rx,
+						  const struct shca_rx_seg *seg)
 {
 	u32 avail = min_t(u32, seg->len, SHCA_HDR_MAX);
 	struct shca_pkt pkt = {};

@@ -493,7 +493,7 @@ static enum hrtimer_restart shca_sq_timer(struct hrtimer *timer)
 /* ---- responses ----------------------------------------------------------- */
 
 enum shca_verdict shca_sq_accept(struct shca_qp *qp, const struct shca_pkt *pkt,
-				 u64 now)
+				 u64 now, struct shca_side_pending *pending)
 {
 	u32 before = qp->sq.req.cc.cwnd;
 	enum shca_verdict verdict;
@@ -509,14 +509,6 @@ enum shca_verdict shca_sq_accept(struct shca_qp *qp, const struct shca_pkt *pkt,
 	shca_count_rx(qp, verdict);
 	trace_shca_rx_verdict(qp->qpn, pkt, verdict);
 	return verdict;
-}
-
-/* A response has no events. */
-static enum shca_verdict shca_sq_offer(struct shca_qp *qp,
-				       const struct shca_pkt *pkt, u64 now,
-				       struct shca_side_pending *pending)
-{
-	return shca_sq_accept(qp, pkt, now);
 }
 
 static u32 shca_sq_expected(const struct shca_qp *qp)
@@ -563,7 +555,7 @@ shca_sq_take_run(struct shca_qp *qp, const struct shca_pkt *pkt, u64 now,
 static const struct shca_side_ops shca_sq_ops = {
 	.next = shca_sq_next,
 	.failed = shca_sq_failed,
-	.accept = shca_sq_offer,
+	.accept = shca_sq_accept,
 	.takes_run = shca_sq_takes_run,
 	.ahead = SHCA_RX_LOST_RESPONSE,
 	.queue = shca_sq_queue_ooo,
@@ -703,9 +695,4 @@ void shca_sq_init(struct shca_qp *qp)
 	/* Pinned, because packets from two CPUs overtake each other. */
 	hrtimer_setup(&qp->sq.side.timer, shca_sq_timer, CLOCK_MONOTONIC,
 		      HRTIMER_MODE_ABS_PINNED_SOFT);
-}
-
-void shca_sq_stop(struct shca_qp *qp)
-{
-	shca_side_stop(&qp->sq.side);
 }

@@ -35,15 +35,13 @@ void shca_sq_rx(struct shca_qp *qp, const struct shca_pkt *pkt,
  * Return: the verdict; SHCA_RX_RETRY: give @pkt again later.
  */
 enum shca_verdict shca_sq_accept(struct shca_qp *qp, const struct shca_pkt *pkt,
-				 u64 now);
+				 u64 now, struct shca_side_pending *pending);
 
 /* Flush all posted requests; the side has failed. Context: may sleep. */
 void shca_sq_flush_all(struct shca_qp *qp);
 
 /* Set up locks, timer and continuation, before the QP can be found. */
 void shca_sq_init(struct shca_qp *qp);
-/* Cancel timer and continuation of a dead QP. Context: may sleep. */
-void shca_sq_stop(struct shca_qp *qp);
 
 /* struct ib_device_ops; an empty list is the doorbell of a process */
 int shca_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,

@@ -20,11 +20,6 @@ void shca_ah_table_init(struct shca_dev *dev)
 				 XA_FLAGS_ACCOUNT);
 }
 
-void shca_ah_table_destroy(struct shca_dev *dev)
-{
-	xa_destroy(&dev->ahs.table);
-}
-
 bool shca_ah_find(struct shca_dev *dev, struct ib_pd *pd, u32 handle,
 		  struct shca_av *av)
 {

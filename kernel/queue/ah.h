@@ -53,8 +53,6 @@ const char *shca_av_init(struct shca_dev *dev, const struct rdma_ah_attr *attr,
 
 /* Create the empty table of handles. */
 void shca_ah_table_init(struct shca_dev *dev);
-/* Free that table; the device is unregistered, no handle is left. */
-void shca_ah_table_destroy(struct shca_dev *dev);
 
 /**
  * shca_ah_find() - copy the address vector of a handle

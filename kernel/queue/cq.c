@@ -347,20 +347,6 @@ static enum hrtimer_restart shca_cq_mod_timer(struct hrtimer *timer)
 	return HRTIMER_NORESTART;
 }
 
-static enum hrtimer_restart shca_cq_burst_timer(struct hrtimer *timer)
-{
-	struct shca_cq *cq = container_of(timer, struct shca_cq, burst_timer);
-	unsigned long flags;
-	bool fires;
-
-	flags = shca_cq_lock(cq);
-	fires = shca_cq_show_locked(cq);
-	shca_cq_unlock(cq, flags);
-	if (fires)
-		shca_cq_notify(cq);
-	return HRTIMER_NORESTART;
-}
-
 void shca_cq_show(struct shca_cq *cq)
 {
 	unsigned long flags;
@@ -375,6 +361,12 @@ void shca_cq_show(struct shca_cq *cq)
 	if (fires)
 		shca_cq_notify(cq);
 	local_bh_enable();
+}
+
+static enum hrtimer_restart shca_cq_burst_timer(struct hrtimer *timer)
+{
+	shca_cq_show(container_of(timer, struct shca_cq, burst_timer));
+	return HRTIMER_NORESTART;
 }
 
 void shca_cq_keep(struct shca_cq *cq, struct shca_mr *mr, u64 va, const u8 *bytes,
@@ -474,33 +466,32 @@ static int shca_cq_map_user(struct shca_cq *cq, struct ib_udata *udata)
 	    shca_lacks(to_shca_dev(uctx->device), TIMESTAMPS))
 		return -EOPNOTSUPP;
 	cq->flags |= req.flags;
-	cq->ring_mmap = shca_mmap_insert(uctx, cq->ring_buf, false);
-	if (IS_ERR(cq->ring_mmap))
-		return PTR_ERR(cq->ring_mmap);
-	cq->index_mmap = shca_mmap_insert(uctx, cq->index_buf, true);
-	if (IS_ERR(cq->index_mmap)) {
-		err = PTR_ERR(cq->index_mmap);
-		goto err_ring;
-	}
+	err = shca_mmap_insert(uctx, cq->ring_buf, false, &cq->ring_mmap) ?:
+	      shca_mmap_insert(uctx, cq->index_buf, true, &cq->index_mmap);
+	if (err)
+		return err;
 	resp.ring_off = rdma_user_mmap_get_offset(cq->ring_mmap);
 	resp.ring_len = cq->ring_buf->len;
 	resp.index_off = rdma_user_mmap_get_offset(cq->index_mmap);
 	resp.entries = cq->entries;
-	err = shca_udata_out(udata, &resp, sizeof(resp));
-	if (err)
-		goto err_index;
-	return 0;
-
-err_index:
-	shca_mmap_remove(cq->index_mmap);
-err_ring:
-	shca_mmap_remove(cq->ring_mmap);
-	return err;
+	return shca_udata_out(udata, &resp, sizeof(resp));
 }
 
 /* The flags of both interfaces end in shca_cq.flags. */
 static_assert((int)SHCA_CQ_TIMESTAMPS == (int)IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION &&
 	      (int)SHCA_CQ_IGNORE_OVERRUN == (int)IB_UVERBS_CQ_FLAGS_IGNORE_OVERRUN);
+
+static void shca_cq_free(struct shca_cq *cq)
+{
+	rdma_user_mmap_entry_remove(cq->index_mmap);
+	rdma_user_mmap_entry_remove(cq->ring_mmap);
+	kvfree(cq->qps);
+	kfree(cq->delayed);
+	mutex_destroy(&cq->resize_lock);
+	shca_buf_put(cq->index_buf);
+	shca_buf_put(cq->ring_buf);
+	shca_limit_put(to_shca_dev(cq->ibcq.device), SHCA_LIMIT_CQ, cq->is_user);
+}
 
 static int shca_cq_setup(struct shca_cq *cq, const struct ib_cq_init_attr *attr,
 			 struct ib_udata *udata)
@@ -545,42 +536,24 @@ static int shca_cq_setup(struct shca_cq *cq, const struct ib_cq_init_attr *attr,
 	cq->ring_buf = shca_buf_alloc(array_size(cq->entries,
 						 sizeof(struct shca_cqe)));
 	cq->index_buf = shca_buf_alloc(sizeof(struct shca_cq_index));
-	if (!cq->ring_buf || !cq->index_buf || (cq->late_us && !cq->delayed))
-		goto err_buf;
-	cq->ring = cq->ring_buf->va;
-	cq->index = cq->index_buf->va;
-	if (udata) {
-		err = shca_cq_map_user(cq, udata);
-	} else {
+	if (!udata)
 		cq->qps = kvcalloc(cq->entries, sizeof(*cq->qps), GFP_KERNEL);
-		err = cq->qps ? 0 : -ENOMEM;
+	if (cq->ring_buf && cq->index_buf && (cq->delayed || !cq->late_us) &&
+	    (udata || cq->qps)) {
+		cq->ring = cq->ring_buf->va;
+		cq->index = cq->index_buf->va;
+		err = udata ? shca_cq_map_user(cq, udata) : 0;
 	}
 	if (err)
-		goto err_buf;
-	return 0;
-
-err_buf:
-	kfree(cq->delayed);
-	shca_buf_put(cq->index_buf);
-	shca_buf_put(cq->ring_buf);
-	shca_limit_put(dev, SHCA_LIMIT_CQ, cq->is_user);
+		shca_cq_free(cq);
 	return err;
 }
 
-#ifdef HAVE_CREATE_CQ_ATTRS
 int shca_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 		   struct uverbs_attr_bundle *attrs)
 {
-	return shca_cq_setup(to_shca_cq(ibcq), attr,
-			     attrs ? &attrs->driver_udata : NULL);
+	return shca_cq_setup(to_shca_cq(ibcq), attr, shca_udata_of(attrs));
 }
-#else
-int shca_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
-		   struct ib_udata *udata)
-{
-	return shca_cq_setup(to_shca_cq(ibcq), attr, udata);
-}
-#endif
 
 int shca_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 {
@@ -592,14 +565,7 @@ int shca_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 	hrtimer_cancel(&cq->mod_timer);
 	shca_bh_cancel(&cq->comp_bh);
 	shca_bh_cancel(&cq->err_bh);
-	shca_mmap_remove(cq->index_mmap);
-	shca_mmap_remove(cq->ring_mmap);
-	kvfree(cq->qps);
-	kfree(cq->delayed);
-	mutex_destroy(&cq->resize_lock);
-	shca_buf_put(cq->index_buf);
-	shca_buf_put(cq->ring_buf);
-	shca_limit_put(to_shca_dev(ibcq->device), SHCA_LIMIT_CQ, cq->is_user);
+	shca_cq_free(cq);
 	return 0;
 }
 
@@ -702,12 +668,9 @@ static int shca_cq_resize(struct shca_cq *cq, u32 cqe, struct ib_udata *udata)
 					     sizeof(struct shca_cqe)));
 	if (!ring.buf)
 		return -ENOMEM;
-	ring.mmap = shca_mmap_insert(uctx, ring.buf, false);
-	if (IS_ERR(ring.mmap)) {
-		err = PTR_ERR(ring.mmap);
-		shca_buf_put(ring.buf);
-		return err;
-	}
+	err = shca_mmap_insert(uctx, ring.buf, false, &ring.mmap);
+	if (err)
+		goto out;
 	resp.ring_off = rdma_user_mmap_get_offset(ring.mmap);
 	resp.ring_len = ring.buf->len;
 	resp.entries = ring.entries;
@@ -715,17 +678,14 @@ static int shca_cq_resize(struct shca_cq *cq, u32 cqe, struct ib_udata *udata)
 	err = shca_udata_out(udata, &resp, sizeof(resp));
 	if (!err)
 		err = shca_cq_replace(cq, &ring, cqe);
-	shca_mmap_remove(ring.mmap);
+out:
+	rdma_user_mmap_entry_remove(ring.mmap);
 	shca_buf_put(ring.buf);
 	return err;
 }
 
-#ifdef HAVE_RESIZE_USER_CQ
 int shca_resize_cq(struct ib_cq *ibcq, unsigned int cqe,
 		   struct ib_udata *udata)
-#else
-int shca_resize_cq(struct ib_cq *ibcq, int cqe, struct ib_udata *udata)
-#endif
 {
 	struct shca_cq *cq = to_shca_cq(ibcq);
 	int err = shca_fault_verb(ibcq->device, SHCA_FAULT_VERB_RESIZE_CQ);

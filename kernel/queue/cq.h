@@ -9,6 +9,7 @@
 #include <rdma/ib_verbs.h>
 
 #include "../base/bh.h"
+#include "../base/compat.h"
 #include "../core/wr.h"
 #include "../mem/buf.h"
 
@@ -144,19 +145,10 @@ void shca_cq_place(struct shca_cq *cq);
 void shca_cq_keep_order(struct shca_cq *cq, const struct shca_sge *sge, u32 nr);
 
 /* struct ib_device_ops */
-#ifdef HAVE_CREATE_CQ_ATTRS
 int shca_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 		   struct uverbs_attr_bundle *attrs);
-#else
-int shca_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
-		   struct ib_udata *udata);
-#endif
-#ifdef HAVE_RESIZE_USER_CQ
 int shca_resize_cq(struct ib_cq *ibcq, unsigned int cqe,
 		   struct ib_udata *udata);
-#else
-int shca_resize_cq(struct ib_cq *ibcq, int cqe, struct ib_udata *udata);
-#endif
 int shca_modify_cq(struct ib_cq *ibcq, u16 count, u16 period_us);
 int shca_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata);
 int shca_poll_cq(struct ib_cq *ibcq, int nr, struct ib_wc *wc);

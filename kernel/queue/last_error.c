@@ -73,35 +73,22 @@ void shca_last_error_wc(struct shca_side *side, const struct shca_wc *wc, u32 ps
 	error->vendor_err = wc->vendor_err;
 }
 
-static u8 shca_verdict_reason(enum shca_verdict verdict)
-{
-	switch (verdict) {
-	case SHCA_RX_INVALID:
-		return SHCA_REASON_INVALID;
-	case SHCA_RX_ACCESS:
-		return SHCA_REASON_ACCESS;
-	case SHCA_RX_OPERATION:
-		return SHCA_REASON_OPERATION;
-	case SHCA_RX_RNR:
-		return SHCA_REASON_RNR;
-	case SHCA_RX_QKEY:
-		return SHCA_REASON_QKEY;
-	case SHCA_RX_DROPPED:
-		return SHCA_REASON_MESSAGE;
-	case SHCA_RX_STATE:
-		return SHCA_REASON_STATE;
-	case SHCA_RX_BAD_RESPONSE:
-		return SHCA_REASON_RESPONSE;
-	default:
-		return 0;
-	}
-}
+static const u8 shca_verdict_reasons[SHCA_RX_NR] = {
+	[SHCA_RX_INVALID] = SHCA_REASON_INVALID,
+	[SHCA_RX_ACCESS] = SHCA_REASON_ACCESS,
+	[SHCA_RX_OPERATION] = SHCA_REASON_OPERATION,
+	[SHCA_RX_RNR] = SHCA_REASON_RNR,
+	[SHCA_RX_QKEY] = SHCA_REASON_QKEY,
+	[SHCA_RX_DROPPED] = SHCA_REASON_MESSAGE,
+	[SHCA_RX_STATE] = SHCA_REASON_STATE,
+	[SHCA_RX_BAD_RESPONSE] = SHCA_REASON_RESPONSE,
+};
 
 void shca_last_error_packet(struct shca_side *side, const struct shca_pkt *pkt,
 			    enum shca_verdict verdict, u16 vendor_err)
 {
 	struct shca_dump_error *error = &side->error;
-	u8 reason = shca_verdict_reason(verdict);
+	u8 reason = shca_verdict_reasons[verdict];
 
 	if (!reason)
 		return;
@@ -326,9 +313,4 @@ int shca_history_init(struct shca_dev *dev)
 		return -ENOMEM;
 	spin_lock_init(&dev->history->lock);
 	return 0;
-}
-
-void shca_history_exit(struct shca_dev *dev)
-{
-	kfree(dev->history);
 }

@@ -38,9 +38,8 @@ void shca_last_error_clear(struct shca_qp *qp);
 /* Save the errors of a QP that is being destroyed. Context: process, no lock. */
 void shca_last_error_bury(struct shca_qp *qp);
 
-/* Make the history of a new device. Return: 0 or -ENOMEM. */
+/* Allocate the history of a new device. Return: 0 or -ENOMEM. */
 int shca_history_init(struct shca_dev *dev);
-void shca_history_exit(struct shca_dev *dev);
 
 /**
  * shca_last_error_walk() - call @fn for each QP of a device, then for those in its history

@@ -199,28 +199,36 @@ struct shca_qp *shca_net_peek_qp(struct shca_net *snet, u32 qpn,
 	return hint->qp;
 }
 
+/* Find the QP that @fits in any namespace but @except. */
+static struct shca_qp *shca_nets_find(const struct shca_qp *qp, u32 qpn,
+				      const struct shca_net *except,
+				      bool (*fits)(const struct shca_qp *qp,
+						   const struct shca_qp *other))
+{
+	struct shca_qp *other, *found = NULL;
+	struct shca_net *snet;
+
+	rcu_read_lock();
+	list_for_each_entry_rcu(snet, &shca_nets, node) {
+		if (snet == except)
+			continue;
+		other = rhashtable_lookup(&snet->qps, &qpn, shca_qp_params);
+		if (other && fits(qp, other)) {
+			found = other;
+			break;
+		}
+	}
+	rcu_read_unlock();
+	return found;
+}
+
 struct shca_qp *shca_net_peek_other(const struct shca_qp *qp, u32 qpn,
 				    bool (*fits)(const struct shca_qp *qp,
 						 const struct shca_qp *other),
 				    struct shca_qp_hint *hint)
 {
-	struct shca_net *snet;
-	struct shca_qp *other;
-
-	if (likely(shca_hint_holds(hint, NULL, qpn)))
-		return hint->qp;
-	hint->qp = NULL;
-	rcu_read_lock();
-	list_for_each_entry_rcu(snet, &shca_nets, node) {
-		if (snet == qp->dev->snet)
-			continue;
-		other = rhashtable_lookup(&snet->qps, &qpn, shca_qp_params);
-		if (other && fits(qp, other)) {
-			hint->qp = other;
-			break;
-		}
-	}
-	rcu_read_unlock();
+	if (unlikely(!shca_hint_holds(hint, NULL, qpn)))
+		hint->qp = shca_nets_find(qp, qpn, qp->dev->snet, fits);
 	return hint->qp;
 }
 
@@ -228,20 +236,7 @@ bool shca_net_has_qp(const struct shca_qp *qp, u32 qpn,
 		     bool (*fits)(const struct shca_qp *qp,
 				  const struct shca_qp *other))
 {
-	struct shca_net *snet;
-	struct shca_qp *other;
-	bool found = false;
-
-	rcu_read_lock();
-	list_for_each_entry_rcu(snet, &shca_nets, node) {
-		other = rhashtable_lookup(&snet->qps, &qpn, shca_qp_params);
-		if (other && fits(qp, other)) {
-			found = true;
-			break;
-		}
-	}
-	rcu_read_unlock();
-	return found;
+	return shca_nets_find(qp, qpn, NULL, fits);
 }
 
 int shca_net_walk_qps(struct shca_net *snet,
@@ -286,11 +281,6 @@ void shca_qp_table_hide(struct shca_net *snet)
 	spin_lock(&shca_nets_lock);
 	list_del_rcu(&snet->node);
 	spin_unlock(&shca_nets_lock);
-}
-
-void shca_qp_table_exit(struct shca_net *snet)
-{
-	rhashtable_destroy(&snet->qps);
 }
 
 void shca_qp_put(struct shca_qp *qp)

@@ -13,14 +13,13 @@ struct sk_buff;
 
 /*
  * shca_qp_table_init() - initialise a namespace without QPs; look-ups in all namespaces find it
- * shca_qp_table_hide() - take it out of these look-ups; a grace period must pass before
- * shca_qp_table_exit() - free its table; no QP is left
+ * shca_qp_table_hide() - take it out of these look-ups; a grace period must pass before the table
+ * is freed
  *
  * Context: may sleep. Return: 0 or ENOMEM.
  */
 int shca_qp_table_init(struct shca_net *snet);
 void shca_qp_table_hide(struct shca_net *snet);
-void shca_qp_table_exit(struct shca_net *snet);
 
 /*
  * Give a QP a free, unpredictable number, which was not freed lately either: packets to the QP

@@ -142,6 +142,8 @@ static int shca_srq_alloc(struct shca_srq *srq, struct ib_ucontext *uctx,
 			  struct shca_recv_ring *ring, struct shca_buf **buf,
 			  struct rdma_user_mmap_entry **mmap)
 {
+	int err;
+
 	*mmap = NULL;
 	*buf = shca_buf_alloc(size_add(SHCA_SRQ_START,
 				       array_size(ring->entries,
@@ -153,12 +155,12 @@ static int shca_srq_alloc(struct shca_srq *srq, struct ib_ucontext *uctx,
 	ring->user_cons = &srq->status->cons;
 	if (!uctx)
 		return 0;
-	*mmap = shca_mmap_insert(uctx, *buf, true);
-	if (IS_ERR(*mmap)) {
+	err = shca_mmap_insert(uctx, *buf, true, mmap);
+	if (err) {
 		shca_buf_put(*buf);
-		return PTR_ERR(*mmap);
+		*buf = NULL;
 	}
-	return 0;
+	return err;
 }
 
 /* Publish the memory in use; the process reads this after the command. */
@@ -189,14 +191,22 @@ static int shca_srq_map_user(struct shca_srq *srq, struct ib_ucontext *uctx,
 		return err;
 	if (req.comp_mask || req.flags)
 		return -EINVAL;
-	srq->status_mmap = shca_mmap_insert(uctx, srq->status_buf, false);
-	if (IS_ERR(srq->status_mmap)) {
-		err = PTR_ERR(srq->status_mmap);
-		srq->status_mmap = NULL;
+	err = shca_mmap_insert(uctx, srq->status_buf, false, &srq->status_mmap);
+	if (err)
 		return err;
-	}
 	resp.status_off = rdma_user_mmap_get_offset(srq->status_mmap);
 	return shca_udata_out(udata, &resp, sizeof(resp));
+}
+
+static void shca_srq_free(struct shca_srq *srq)
+{
+	rdma_user_mmap_entry_remove(srq->status_mmap);
+	rdma_user_mmap_entry_remove(srq->ring_mmap);
+	shca_buf_put(srq->ring_buf);
+	shca_buf_put(srq->status_buf);
+	shca_srq_tm_free(srq->tm);
+	mutex_destroy(&srq->resize);
+	shca_limit_put(to_shca_dev(srq->ibsrq.device), SHCA_LIMIT_SRQ, srq->is_user);
 }
 
 int shca_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
@@ -250,40 +260,26 @@ int shca_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
 	if (init->srq_type == IB_SRQT_TM) {
 		srq->tm = shca_srq_tm_alloc(init->ext.tag_matching.max_num_tags);
 		if (!srq->tm)
-			goto err_limit;
+			goto err_free;
 	}
 	srq->status_buf = shca_buf_alloc(sizeof(struct shca_srq_status));
 	if (!srq->status_buf)
-		goto err_tm;
+		goto err_free;
 	srq->status = srq->status_buf->va;
 	err = shca_srq_alloc(srq, uctx, &srq->ring, &srq->ring_buf,
 			     &srq->ring_mmap);
 	if (err)
-		goto err_status;
+		goto err_free;
 	shca_srq_publish(srq);
-	if (udata) {
+	if (udata)
 		err = shca_srq_map_user(srq, uctx, udata);
-		if (err)
-			goto err_map;
-	}
 	/* Last step: from here on requests find the SRQ. */
-	if (init->srq_type == IB_SRQT_XRC) {
+	if (!err && init->srq_type == IB_SRQT_XRC)
 		err = shca_xrc_add(dev, srq);
-		if (err)
-			goto err_map;
-	}
-	return 0;
-
-err_map:
-	shca_mmap_remove(srq->status_mmap);
-	shca_mmap_remove(srq->ring_mmap);
-	shca_buf_put(srq->ring_buf);
-err_status:
-	shca_buf_put(srq->status_buf);
-err_tm:
-	shca_srq_tm_free(srq->tm);
-err_limit:
-	shca_limit_put(dev, SHCA_LIMIT_SRQ, srq->is_user);
+	if (!err)
+		return 0;
+err_free:
+	shca_srq_free(srq);
 	return err;
 }
 
@@ -349,7 +345,7 @@ static int shca_srq_resize(struct shca_srq *srq, struct ib_ucontext *uctx,
 	if (err) {
 		spin_unlock(&srq->lock);
 		spin_unlock_irqrestore(&srq->post_lock, flags);
-		shca_mmap_remove(mmap);
+		rdma_user_mmap_entry_remove(mmap);
 		shca_buf_put(buf);
 		return err;
 	}
@@ -365,7 +361,7 @@ static int shca_srq_resize(struct shca_srq *srq, struct ib_ucontext *uctx,
 	shca_srq_publish(srq);
 	spin_unlock(&srq->lock);
 	spin_unlock_irqrestore(&srq->post_lock, flags);
-	shca_mmap_remove(old_mmap);
+	rdma_user_mmap_entry_remove(old_mmap);
 	shca_buf_put(old_buf);
 	return 0;
 }
@@ -433,13 +429,7 @@ int shca_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata)
 	if (ibsrq->srq_type == IB_SRQT_XRC)
 		shca_xrc_del(to_shca_dev(ibsrq->device), srq);
 	shca_events_stop(&srq->events, false);
-	shca_mmap_remove(srq->status_mmap);
-	shca_mmap_remove(srq->ring_mmap);
-	shca_buf_put(srq->ring_buf);
-	shca_buf_put(srq->status_buf);
-	shca_srq_tm_free(srq->tm);
-	mutex_destroy(&srq->resize);
-	shca_limit_put(to_shca_dev(ibsrq->device), SHCA_LIMIT_SRQ, srq->is_user);
+	shca_srq_free(srq);
 	return 0;
 }
 

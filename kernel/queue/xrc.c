@@ -12,16 +12,6 @@
 /* Numbers have 24 bits, and are used again after all others. */
 #define SHCA_XRC_NUMBERS XA_LIMIT(1, 0xffffff)
 
-void shca_xrc_table_init(struct shca_dev *dev)
-{
-	xa_init_flags(&dev->xrc_srqs.table, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
-}
-
-void shca_xrc_table_destroy(struct shca_dev *dev)
-{
-	xa_destroy(&dev->xrc_srqs.table);
-}
-
 int shca_xrc_add(struct shca_dev *dev, struct shca_srq *srq)
 {
 	struct shca_xrc_target *target;

@@ -27,11 +27,6 @@ struct shca_xrc_target {
 	struct ib_cq *cq;
 };
 
-/* Initialise the empty table. */
-void shca_xrc_table_init(struct shca_dev *dev);
-/* Free it; the device is unregistered, no SRQ is left. */
-void shca_xrc_table_destroy(struct shca_dev *dev);
-
 /* Publish an SRQ under a new number. Context: may sleep. shca_xrc_del() waits for users. */
 int shca_xrc_add(struct shca_dev *dev, struct shca_srq *srq);
 void shca_xrc_del(struct shca_dev *dev, struct shca_srq *srq);

@@ -25,28 +25,13 @@
 
 #include "../base/compat.h"
 #include "../core/headers.h"
+#include "../link/capture.h"
 
 /* Maximum packets of a batch; UDP has the same limit. */
 #define SHCA_GRO_SEGS	64
 
 /* Flag in gso_segs of a packet held for GRO: all have the same IPv4 identifier. */
 #define SHCA_GRO_FIXED_ID	BIT(15)
-
-static int shca_gro_nit_walk(struct net_device *ndev,
-			     struct netdev_nested_priv *priv)
-{
-	return dev_nit_active(ndev);
-}
-
-/* Is a capture on @ndev, or on a netdev stacked on it? Then it must see single packets. */
-static bool shca_gro_is_captured(struct net_device *ndev)
-{
-	struct netdev_nested_priv priv = {};
-
-	return dev_nit_active(ndev) ||
-	       (!list_empty(&ndev->adj_list.upper) &&
-		netdev_walk_all_upper_dev_rcu(ndev, shca_gro_nit_walk, &priv));
-}
 
 static bool shca_gro_is_ipv4(const struct sock *sk)
 {
@@ -242,7 +227,7 @@ struct sk_buff *shca_gro_receive(struct sock *sk, struct list_head *head,
 	/* Not one RoCEv2 packet; or a capture must see single packets. */
 	if (!udp || ntohs(udp->len) != skb_gro_len(skb) + sizeof(*udp) ||
 	    skb_gro_len(skb) < SHCA_BTH_BYTES + SHCA_ICRC_BYTES ||
-	    shca_gro_is_captured(skb->dev))
+	    shca_is_captured_above(skb->dev))
 		NAPI_GRO_CB(skb)->flush = 1;
 	if (unlikely(!udp))
 		return NULL;
@@ -264,14 +249,23 @@ struct sk_buff *shca_gro_receive(struct sock *sk, struct list_head *head,
 	return NULL;
 }
 
+void shca_gso_partial(struct sk_buff *skb, struct udphdr *udp, bool ipv4)
+{
+	const struct ipv6hdr *ip6 = (void *)udp - sizeof(*ip6);
+	const struct iphdr *ip = (void *)udp - sizeof(*ip);
+	unsigned int len = ntohs(udp->len);
+
+	skb->ip_summed = CHECKSUM_PARTIAL;
+	skb->csum_start = (unsigned char *)udp - skb->head;
+	skb->csum_offset = offsetof(struct udphdr, check);
+	udp->check = ipv4 ? ~udp_v4_check(len, ip->saddr, ip->daddr, 0) :
+			    ~udp_v6_check(len, &ip6->saddr, &ip6->daddr, 0);
+}
+
 int shca_gro_complete(struct sock *sk, struct sk_buff *skb, int nhoff)
 {
 	struct udphdr *udp = (void *)(skb->data + nhoff - sizeof(*udp));
 	struct skb_shared_info *info = skb_shinfo(skb);
-	unsigned int len = ntohs(udp->len);
-	const void *ip = (void *)udp - shca_gro_ip_len(sk);
-	const struct ipv6hdr *ip6 = ip;
-	const struct iphdr *ip4 = ip;
 
 	info->gso_type = SKB_GSO_UDP_L4;
 	if (info->gso_segs & SHCA_GRO_FIXED_ID && shca_gro_is_ipv4(sk))
@@ -279,13 +273,6 @@ int shca_gro_complete(struct sock *sk, struct sk_buff *skb, int nhoff)
 	info->gso_segs = NAPI_GRO_CB(skb)->count;
 	/* UDP's GRO marks it as a tunnel's. */
 	skb->encapsulation = 0;
-	/* for GSO, as in shca_make_gso() */
-	skb->ip_summed = CHECKSUM_PARTIAL;
-	skb->csum_start = (unsigned char *)udp - skb->head;
-	skb->csum_offset = offsetof(struct udphdr, check);
-	if (shca_gro_is_ipv4(sk))
-		udp->check = ~udp_v4_check(len, ip4->saddr, ip4->daddr, 0);
-	else
-		udp->check = ~udp_v6_check(len, &ip6->saddr, &ip6->daddr, 0);
+	shca_gso_partial(skb, udp, shca_gro_is_ipv4(sk));
 	return 0;
 }

@@ -3,9 +3,12 @@
 #ifndef SHCA_GRO_H
 #define SHCA_GRO_H
 
+#include <linux/types.h>
+
 struct list_head;
 struct sk_buff;
 struct sock;
+struct udphdr;
 
 /**
  * shca_gro_receive() - gro_receive of the sockets: joins packets of one flow
@@ -22,6 +25,12 @@ struct sock;
  */
 struct sk_buff *shca_gro_receive(struct sock *sk, struct list_head *head,
 				 struct sk_buff *skb);
+
+/*
+ * Give a GSO packet the partial checksum that __udp_gso_segment() completes. @udp has the length
+ * already, and is behind an IP header without options.
+ */
+void shca_gso_partial(struct sk_buff *skb, struct udphdr *udp, bool ipv4);
 
 /*
  * gro_complete of the sockets: make a GSO packet.

@@ -181,7 +181,7 @@ static void __net_exit shca_net_exit_one(struct net *net)
 
 	/* The netdevs are gone, so the RDMA core is unregistering each device. */
 	wait_var_event(&snet->refs, !atomic_read(&snet->refs));
-	shca_qp_table_exit(snet);
+	rhashtable_destroy(&snet->qps);
 	kfree(snet->next);
 }
 

@@ -15,7 +15,6 @@
 #include <net/bonding.h>
 #include <net/inet_ecn.h>
 #include <net/ip.h>
-#include <net/ip6_checksum.h>
 #include <net/ip6_route.h>
 #include <net/ipv6.h>
 #include <net/l3mdev.h>
@@ -33,6 +32,7 @@
 #include "../core/headers.h"
 #include "../link/capture.h"
 #include "../link/icrc.h"
+#include "gro.h"
 #include "neigh.h"
 #include "queues.h"
 
@@ -257,7 +257,7 @@ static u32 shca_icrc_lower6(struct ipv6hdr ip, struct udphdr udp, u32 udp_len)
 #define SHCA_LOWER_KEPT	16
 
 /*
- * CRCs over lower headers, per CPU; bottom halves off.
+ * A CRC over lower headers.
  * @key:	addresses; ports, identifier, fragment; length, never 0
  * @crc:	CRC state after them
  */
@@ -266,7 +266,18 @@ struct shca_lower4 {
 	u32 crc;
 };
 
-static DEFINE_PER_CPU(struct shca_lower4, shca_lowers4[SHCA_LOWER_KEPT]);
+/*
+ * Those that are kept, per CPU; bottom halves off.
+ * @lock:	of them; on PREEMPT_RT bottom halves that are off protect nothing per CPU
+ */
+struct shca_lowers4 {
+	local_lock_t lock;
+	struct shca_lower4 kept[SHCA_LOWER_KEPT];
+};
+
+static DEFINE_PER_CPU(struct shca_lowers4, shca_lowers4) = {
+	.lock = INIT_LOCAL_LOCK(lock),
+};
 
 /* shca_icrc_lower4() of a header of 20 bytes, cached */
 static u32 shca_icrc_kept4(const struct iphdr *ip, const struct udphdr *udp,
@@ -279,18 +290,22 @@ static u32 shca_icrc_kept4(const struct iphdr *ip, const struct udphdr *udp,
 		(__force u32)ip->id << 16 | (__force u16)ip->frag_off,
 		udp_len,
 	};
-	struct shca_lower4 *kept;
-
 	/* Hash the fields that differ most between packets. */
-	kept = this_cpu_ptr(&shca_lowers4[(udp_len / 4 ^
-					   (__force u16)udp->source / 256) %
-					  SHCA_LOWER_KEPT]);
+	u32 slot = (udp_len / 4 ^ (__force u16)udp->source / 256) %
+		   SHCA_LOWER_KEPT;
+	struct shca_lower4 *kept;
+	u32 crc;
+
+	local_lock_nested_bh(&shca_lowers4.lock);
+	kept = this_cpu_ptr(&shca_lowers4.kept[slot]);
 	if (kept->key[0] != key[0] || kept->key[1] != key[1] ||
 	    kept->key[2] != key[2]) {
 		kept->crc = shca_icrc_lower4(*ip, *udp, udp_len);
 		memcpy(kept->key, key, sizeof(key));
 	}
-	return kept->crc;
+	crc = kept->crc;
+	local_unlock_nested_bh(&shca_lowers4.lock);
+	return crc;
 }
 
 /* Packets of a batch whose CRC of lower headers is derived from that of the first one */
@@ -484,25 +499,13 @@ static void shca_push_headers(const struct shca_av *av, struct sk_buff *skb)
 	}
 }
 
-/* __udp_gso_segment() needs a partial checksum to complete. */
 static void shca_make_gso(const struct shca_av *av, struct sk_buff *skb,
 			  unsigned int segs, u32 seg_len)
 {
-	struct udphdr *udp = udp_hdr(skb);
-	u32 len = ntohs(udp->len);
-
 	skb_shinfo(skb)->gso_size = seg_len;
 	skb_shinfo(skb)->gso_segs = segs;
 	skb_shinfo(skb)->gso_type = SKB_GSO_UDP_L4;
-	skb->ip_summed = CHECKSUM_PARTIAL;
-	skb->csum_start = skb_transport_header(skb) - skb->head;
-	skb->csum_offset = offsetof(struct udphdr, check);
-	if (av->roce.ipv4)
-		udp->check = ~udp_v4_check(len, ip_hdr(skb)->saddr,
-					   ip_hdr(skb)->daddr, 0);
-	else
-		udp->check = ~udp_v6_check(len, &ipv6_hdr(skb)->saddr,
-					   &ipv6_hdr(skb)->daddr, 0);
+	shca_gso_partial(skb, udp_hdr(skb), av->roce.ipv4);
 }
 
 /* A full backlog: unlike veth, `lo` drops without a report. */
@@ -804,19 +807,7 @@ static void shca_roce_grh(const struct sk_buff *skb, u32 off, u32 len, u8 *grh)
 	}
 }
 
-/* A RoCE network has no subnet manager; a counter has been increased. */
-static void shca_roce_bad_key(const struct shca_dev *dev,
-			      const struct shca_pkt *pkt, bool is_qkey)
-{
-}
-
-/* Without credits, no buffer is reserved. */
-static bool shca_roce_keep(struct shca_dev *dev, const struct sk_buff *skb,
-			   bool keeps)
-{
-	return true;
-}
-
+/* Without @bad_key, as there is no subnet manager, and @keep: no buffer is reserved. */
 const struct shca_link_ops shca_roce_ops = {
 	.headroom = LL_MAX_HEADER + sizeof(struct ipv6hdr) +
 		    sizeof(struct udphdr),
@@ -836,8 +827,6 @@ const struct shca_link_ops shca_roce_ops = {
 	.mgid = shca_roce_mgid,
 	.flow = shca_roce_flow,
 	.arrived_at = shca_roce_arrived_at,
-	.bad_key = shca_roce_bad_key,
-	.keep = shca_roce_keep,
 	.meets = shca_roce_meets,
 	.grh_sent = shca_roce_grh_sent,
 	.grh = shca_roce_grh,

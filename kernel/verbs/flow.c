@@ -87,7 +87,7 @@ struct shca_flow_key {
 
 static_assert(sizeof(struct shca_flow_key) == 64);
 
-/* @class is the kind of the rule; @filter is its change of the netdev's filter. */
+/* @class is the kind of the rule. */
 struct shca_flow {
 	struct ib_flow ibflow;
 	struct list_head node;
@@ -97,8 +97,6 @@ struct shca_flow {
 	unsigned int class;
 	u16 priority;
 	bool dont_trap;
-	enum { FILTER_NONE, FILTER_UC, FILTER_MC, FILTER_PROMISC,
-	       FILTER_ALLMULTI } filter;
 	struct shca_flow_key val;
 	struct shca_flow_key mask;
 };
@@ -627,55 +625,27 @@ static int shca_flow_classify(struct shca_flow *flow,
 	return attr->num_of_specs ? -EINVAL : 0;
 }
 
-/* Widen the netdev's address filter, so that the rule's frames arrive. */
-static int shca_flow_open_filter(struct shca_flow *flow,
-				 struct net_device *ndev)
+/* Widen the netdev's address filter, so that the rule's frames arrive; without @on, undo that. */
+static int shca_flow_filter(const struct shca_flow *flow, struct net_device *ndev,
+			    bool on)
 {
 	const u8 *mac = flow->val.dst_mac;
+	int change = on ? 1 : -1;
 
 	ASSERT_RTNL();
-	flow->filter = FILTER_NONE;
-	if (flow->class == CLASS_NORMAL) {
-		if (!is_broadcast_ether_addr(flow->mask.dst_mac) ||
-		    is_zero_ether_addr(mac) || is_broadcast_ether_addr(mac))
-			return 0;
-		flow->filter = is_multicast_ether_addr(mac) ? FILTER_MC :
-							      FILTER_UC;
-		return flow->filter == FILTER_MC ? dev_mc_add(ndev, mac) :
-						   dev_uc_add(ndev, mac);
-	}
-	if (flow->type == IB_FLOW_ATTR_MC_DEFAULT) {
-		flow->filter = FILTER_ALLMULTI;
-		return dev_set_allmulti(ndev, 1);
-	}
-	flow->filter = FILTER_PROMISC;
-	return dev_set_promiscuity(ndev, 1);
+	if (flow->type == IB_FLOW_ATTR_MC_DEFAULT)
+		return dev_set_allmulti(ndev, change);
+	if (flow->class != CLASS_NORMAL)
+		return dev_set_promiscuity(ndev, change);
+	if (!is_broadcast_ether_addr(flow->mask.dst_mac) ||
+	    is_zero_ether_addr(mac) || is_broadcast_ether_addr(mac))
+		return 0;
+	if (is_multicast_ether_addr(mac))
+		return on ? dev_mc_add(ndev, mac) : dev_mc_del(ndev, mac);
+	return on ? dev_uc_add(ndev, mac) : dev_uc_del(ndev, mac);
 }
 
-static void shca_flow_close_filter(const struct shca_flow *flow,
-				   struct net_device *ndev)
-{
-	ASSERT_RTNL();
-	switch (flow->filter) {
-	case FILTER_NONE:
-		break;
-	case FILTER_UC:
-		dev_uc_del(ndev, flow->val.dst_mac);
-		break;
-	case FILTER_MC:
-		dev_mc_del(ndev, flow->val.dst_mac);
-		break;
-	case FILTER_PROMISC:
-		dev_set_promiscuity(ndev, -1);
-		break;
-	case FILTER_ALLMULTI:
-		dev_set_allmulti(ndev, -1);
-		break;
-	}
-}
-
-#ifdef CONFIG_NETFILTER_INGRESS
-
+/* Without CONFIG_NETFILTER_INGRESS, netfilter refuses the hook. */
 static int shca_flow_hook(struct shca_dev *dev)
 {
 	dev->flows.hook = (struct nf_hook_ops){
@@ -694,19 +664,6 @@ static void shca_flow_unhook(struct shca_dev *dev)
 	/* The netdev's current namespace, as it may be moving. */
 	nf_unregister_net_hook(dev_net(dev->ndev), &dev->flows.hook);
 }
-
-#else
-
-static int shca_flow_hook(struct shca_dev *dev)
-{
-	return -EOPNOTSUPP;
-}
-
-static void shca_flow_unhook(struct shca_dev *dev)
-{
-}
-
-#endif
 
 static void shca_flow_insert(struct shca_dev *dev, struct shca_flow *flow)
 {
@@ -737,7 +694,7 @@ static int shca_flow_add(struct shca_dev *dev, struct shca_flow *flow)
 		if (err)
 			return err;
 	}
-	err = shca_flow_open_filter(flow, dev->ndev);
+	err = shca_flow_filter(flow, dev->ndev, true);
 	if (err) {
 		if (!dev->flows.nr)
 			shca_flow_unhook(dev);
@@ -788,7 +745,7 @@ int shca_destroy_flow(struct ib_flow *ibflow)
 
 	rtnl_lock();
 	list_del_rcu(&flow->node);
-	shca_flow_close_filter(flow, dev->ndev);
+	shca_flow_filter(flow, dev->ndev, false);
 	if (!--dev->flows.nr)
 		shca_flow_unhook(dev);
 	rtnl_unlock();

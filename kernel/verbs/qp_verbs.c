@@ -237,22 +237,9 @@ static int shca_qp_alloc_rings(struct shca_qp *qp)
 
 int shca_qp_share(struct shca_qp *qp, struct ib_ucontext *uctx)
 {
-	int err;
-
 	qp->uctx = uctx;
-	qp->ring_mmap = shca_mmap_insert(uctx, qp->ring_buf, true);
-	if (IS_ERR(qp->ring_mmap)) {
-		err = PTR_ERR(qp->ring_mmap);
-		qp->ring_mmap = NULL;
-		return err;
-	}
-	qp->status_mmap = shca_mmap_insert(uctx, qp->status_buf, false);
-	if (IS_ERR(qp->status_mmap)) {
-		err = PTR_ERR(qp->status_mmap);
-		qp->status_mmap = NULL;
-		return err;
-	}
-	return 0;
+	return shca_mmap_insert(uctx, qp->ring_buf, true, &qp->ring_mmap) ?:
+	       shca_mmap_insert(uctx, qp->status_buf, false, &qp->status_mmap);
 }
 
 /* A QP without rings has no mapping and no doorbell. */
@@ -293,8 +280,8 @@ static enum shca_limit shca_qp_limit(const struct shca_wq *wq)
 
 void shca_qp_free(struct shca_qp *qp)
 {
-	shca_mmap_remove(qp->status_mmap);
-	shca_mmap_remove(qp->ring_mmap);
+	rdma_user_mmap_entry_remove(qp->status_mmap);
+	rdma_user_mmap_entry_remove(qp->ring_mmap);
 	shca_buf_put(qp->status_buf);
 	shca_buf_put(qp->ring_buf);
 	kvfree(qp->sq.wrs);
@@ -504,7 +491,7 @@ void shca_qp_end(struct shca_qp *qp)
 	shca_side_purge(&qp->rq.side, &qp->lost);
 	shca_qp_unlock(qp);
 	/* Stop what was started. */
-	shca_sq_stop(qp);
+	shca_side_stop(&qp->sq.side);
 	shca_rq_stop(qp);
 	/* Wait for these packets. */
 	shca_qp_put(qp);

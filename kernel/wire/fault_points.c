@@ -103,7 +103,8 @@ int shca_fault_xmit(struct shca_qp *qp, const struct shca_av *av,
 		break;
 	case SHCA_FAULT_ECN:
 		marked = *av;
-		qp->link->mark(&marked);
+		if (qp->link->mark)
+			qp->link->mark(&marked);
 		return qp->link->xmit(qp->dev, &marked, route, skb, 1, len);
 	default:
 		shca_fault_damage(skb, 0, hdr_len, len, hit);

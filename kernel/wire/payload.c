@@ -96,24 +96,27 @@ static void shca_src_waits(const struct shca_src *src)
 		shca_mem_forget(&src->rx->mr);
 }
 
-/* Read from byte @src->off of the current piece on. */
+/* Read from byte @src->off of the current piece on. @dst: NULL: skip */
 static void shca_src_read_pieces(struct shca_src *src, u8 *dst, u32 len)
 {
 	const struct shca_piece *piece;
 	const u8 *p;
 	u32 run;
 
-	for (; len; dst += run, len -= run) {
+	for (; len; len -= run) {
 		while (src->off == src->piece->len) {
 			src->piece++;
 			src->off = 0;
 		}
 		piece = src->piece;
 		run = min(len, piece->len - src->off);
-		p = piece->mr ?
-		    shca_mr_next(piece->mr, piece->va + src->off, &run) :
-		    piece->buf + src->off;
-		memcpy(dst, p, run);
+		if (likely(dst)) {
+			p = piece->mr ?
+			    shca_mr_next(piece->mr, piece->va + src->off, &run) :
+			    piece->buf + src->off;
+			memcpy(dst, p, run);
+			dst += run;
+		}
 		src->off += run;
 	}
 }
@@ -163,27 +166,14 @@ static void shca_src_read(struct shca_src *src, void *dst, u32 len)
 /* Skip the next @len bytes. */
 static void shca_src_skip(struct shca_src *src, u32 len)
 {
-	u32 run;
-
-	if (src->stride) {
+	if (src->stride)
 		shca_src_read_run(src, NULL, len);
-		return;
-	}
-	if (!src->piece) {
-		if (src->buf)
-			src->buf += len;
-		else
-			src->off += len;
-		return;
-	}
-	for (; len; len -= run) {
-		while (src->off == src->piece->len) {
-			src->piece++;
-			src->off = 0;
-		}
-		run = min(len, src->piece->len - src->off);
-		src->off += run;
-	}
+	else if (src->piece)
+		shca_src_read_pieces(src, NULL, len);
+	else if (src->buf)
+		src->buf += len;
+	else
+		src->off += len;
 }
 
 static struct shca_src shca_src_pkt(const struct shca_pkt *pkt)

@@ -36,7 +36,8 @@ void shca_peer_ecn(struct shca_qp *qp)
 
 	lockdep_assert_held(&sq->lock);
 	sq->ecn_peer = sq->req.attr.peer;
-	attr.ecn = qp->link->ecn(&qp->av, sq->cc_mode == SHCA_CC_MODE_ON ||
+	attr.ecn = qp->link->ecn &&
+		   qp->link->ecn(&qp->av, sq->cc_mode == SHCA_CC_MODE_ON ||
 					  (sq->cc_mode == SHCA_CC_MODE_AUTO &&
 					   sq->ecn_peer));
 	shca_req_modify(&sq->req, &attr, SHCA_REQ_ECN);
@@ -71,7 +72,7 @@ static bool shca_peer_fits(const struct shca_qp *qp, const struct shca_qp *peer)
 	return data_race(peer->type == shca_peer_type(qp) && !peer->dead &&
 			 peer->rq.resp.state != SHCA_SIDE_RESET &&
 			 peer->rq.resp.attr.dqpn == qp->qpn &&
-			 peer->link == qp->link &&
+			 peer->link == qp->link && qp->link->mirrors &&
 			 qp->link->mirrors(&qp->av, &peer->av));
 }
 

@@ -194,19 +194,23 @@ enum shca_mem_status shca_tx_end(struct shca_batch *batch,
 
 /**
  * struct shca_frags - memory for payload, per CPU; bottom halves off
+ * @lock:	of the others; on PREEMPT_RT bottom halves that are off protect nothing per CPU
  * @page:	with a reference each; NULL: none yet
  * @cur:	page that is being cut up
  * @off:	its first unused byte
  * @size:	its size; 0: there is none
  */
 struct shca_frags {
+	local_lock_t lock;
 	struct page *page[SHCA_FRAG_PAGES];
 	unsigned int cur;
 	u32 off;
 	u32 size;
 };
 
-static DEFINE_PER_CPU(struct shca_frags, shca_frags);
+static DEFINE_PER_CPU(struct shca_frags, shca_frags) = {
+	.lock = INIT_LOCAL_LOCK(lock),
+};
 
 static struct page *shca_frag_alloc(u32 len, u32 *size)
 {
@@ -265,44 +269,37 @@ void shca_tx_exit(void)
 	}
 }
 
-/* Two batches share no cache line. */
-static void shca_frag_align(void)
-{
-	struct shca_frags *frags = this_cpu_ptr(&shca_frags);
-
-	frags->off = ALIGN(frags->off, SMP_CACHE_BYTES);
-}
-
-/* Find memory for the next @len bytes of a batch that is not linear. */
-static bool shca_batch_find_frag(struct shca_batch *batch, u32 len)
-{
-	struct shca_frags *frags = this_cpu_ptr(&shca_frags);
-	struct skb_shared_info *info = skb_shinfo(batch->skb);
-	struct page *page = shca_frag_page(frags, len);
-
-	if (!page || (info->nr_frags == MAX_SKB_FRAGS &&
-		      !skb_can_coalesce(batch->skb, info->nr_frags, page,
-					frags->off)))
-		return false;
-	batch->tail = page_address(page) + frags->off;
-	batch->room = len;
-	return true;
-}
-
 /*
+ * Append @len bytes to a batch that is not linear; the packet is written at the tail. So the skb
+ * holds the page meanwhile, and no lock is held then.
+ *
  * A page stays as long as any part of it is in use, so a batch is charged whole pages. A limit
  * on queued truesize (qdiscs, neighbours, sockets) thus limits what the queue pins. A packet of
  * its own is charged its part, as are the parts of a batch that is split, and what sockets send
  * from their sk_page_frag(). With more, a receiver's buffer would be full too early.
  */
-static void shca_batch_commit_frag(struct shca_batch *batch, u32 len)
+static bool shca_batch_add_frag(struct shca_batch *batch, u32 len)
 {
-	struct shca_frags *frags = this_cpu_ptr(&shca_frags);
 	struct sk_buff *skb = batch->skb;
-	struct page *page = frags->page[frags->cur];
 	int nr = skb_shinfo(skb)->nr_frags;
+	struct shca_frags *frags;
+	struct page *page;
+	bool joins;
 
-	if (skb_can_coalesce(skb, nr, page, frags->off)) {
+	/* On PREEMPT_RT, another task of this CPU may come in between. */
+	local_lock_nested_bh(&shca_frags.lock);
+	frags = this_cpu_ptr(&shca_frags);
+	/* Two batches share no cache line. */
+	if (!batch->segs)
+		frags->off = ALIGN(frags->off, SMP_CACHE_BYTES);
+	page = shca_frag_page(frags, len);
+	joins = page && skb_can_coalesce(skb, nr, page, frags->off);
+	if (!page || (nr == MAX_SKB_FRAGS && !joins)) {
+		local_unlock_nested_bh(&shca_frags.lock);
+		return false;
+	}
+	batch->tail = page_address(page) + frags->off;
+	if (joins) {
 		skb_frag_size_add(&skb_shinfo(skb)->frags[nr - 1], len);
 	} else {
 		get_page(page);
@@ -311,20 +308,19 @@ static void shca_batch_commit_frag(struct shca_batch *batch, u32 len)
 				 page_size(page) : SKB_DATA_ALIGN(len);
 	}
 	frags->off += len;
+	local_unlock_nested_bh(&shca_frags.lock);
 	skb->len += len;
 	skb->data_len += len;
+	return true;
 }
 
-/* Add @len bytes, written at the tail, to the batch. */
+/* The packet of @len bytes at the tail is complete. */
 static void shca_batch_commit(struct shca_batch *batch, u32 len)
 {
 	if (batch->linear) {
 		skb_put(batch->skb, len);
 		batch->tail += len;
 		batch->room -= len;
-	} else {
-		shca_batch_commit_frag(batch, len);
-		batch->room = 0;
 	}
 	batch->bytes += len;
 	batch->segs++;
@@ -411,8 +407,6 @@ static bool shca_batch_open(struct shca_batch *batch,
 	batch->linear = batch->max_bytes <= SHCA_LINEAR_BYTES ||
 			(qp->link->tailroom && batch->max_segs == 1);
 	batch->room = batch->linear ? batch->max_bytes : 0;
-	if (!batch->linear)
-		shca_frag_align();
 	batch->skb = alloc_skb(qp->link->headroom + batch->room +
 			       qp->link->tailroom, GFP_ATOMIC | __GFP_NOWARN);
 	if (!batch->skb)
@@ -446,7 +440,7 @@ static bool shca_batch_room(struct shca_batch *batch,
 		return false;
 	if (batch->linear)
 		return batch->room >= len;
-	return shca_batch_find_frag(batch, len);
+	return shca_batch_add_frag(batch, len);
 }
 
 static enum shca_mem_status shca_build(struct shca_batch *batch,
@@ -461,8 +455,12 @@ static enum shca_mem_status shca_build(struct shca_batch *batch,
 	shca_hdr_build(pkt, bth);
 	status = shca_mem_gather(batch->mem, pkt, bth + hdr_len,
 				 &batch->mr);
-	if (status != SHCA_MEM_OK)
+	if (status != SHCA_MEM_OK) {
+		/* (shca_batch_add_frag()) */
+		if (!batch->linear)
+			pskb_trim(batch->skb, batch->skb->len - len);
 		return status;
+	}
 	memset(bth + hdr_len + pkt->paylen, 0, pkt->pad);
 	icrc = qp->link->icrc(batch->av, &batch->seed, batch->segs, bth,
 			      len - SHCA_ICRC_BYTES);

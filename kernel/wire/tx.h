@@ -49,7 +49,8 @@ struct shca_qp;
  * @segs: @seg_len: number of packets, and their length; the last may be shorter
  * @max_segs: @max_bytes: when it is full
  * @linear:	they lie in the skb itself, otherwise in pages
- * @tail: @room: where the next packet goes, and bytes that it has at least
+ * @tail:	where the next packet goes
+ * @room:	bytes that it has there at least, if @linear
  * @seed:	of the ICRCs of packets to @av
  * @mr:		cache of shca_mem_gather()
  * @run:	the run that is being built, or NULL; @built: its packets so far, of

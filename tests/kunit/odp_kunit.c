@@ -10,18 +10,18 @@
 struct odp_row {
 	const char *name;
 	unsigned int page_shift;
-	u64 addr;
-	u64 bytes;
-	u64 from;
+	unsigned long addr;
+	unsigned long bytes;
+	unsigned long from;
 };
 
 #define ROWS(shift, size)						\
-	{ "one byte, " size, shift, 0x7f0000000fff, 1, 0 },		\
-	{ "one page, " size, shift, 0x7f0000000000, 4096, 0 },		\
-	{ "across chunks, " size, shift, 0x7f00001ff123, 8 << 20, 0 },	\
-	{ "from the middle, " size, shift, 0x7f0000000123, 9 << 20, 3 << 20 },\
+	{ "one byte, " size, shift, 0x7f000fff, 1, 0 },		\
+	{ "one page, " size, shift, 0x7f000000, 4096, 0 },		\
+	{ "across chunks, " size, shift, 0x7f1ff123, 8 << 20, 0 },	\
+	{ "from the middle, " size, shift, 0x7f000123, 9 << 20, 3 << 20 },\
 	{ "at address 0, " size, shift, 0, 5 << 20, 0 },		\
-	{ "to the last address, " size, shift, ~0ull - (3 << 20), 3 << 20, 0 }
+	{ "to the last address, " size, shift, ~0ul - (3 << 20), 3 << 20, 0 }
 
 static const struct odp_row odp_rows[] = {
 	ROWS(12, "4 KiB"),

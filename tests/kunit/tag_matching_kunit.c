@@ -31,7 +31,10 @@ static bool add(struct fx *fx, u64 tag, u64 mask, u32 len, u32 *handle)
 		.sge = { .length = len },
 	};
 
-	return shca_tm_add(&fx->tm, &entry, handle);
+	if (!shca_tm_take(&fx->tm, handle))
+		return false;
+	shca_tm_post(&fx->tm, &entry, *handle);
+	return true;
 }
 
 /* ---- the list --------------------------------------------------------------- */

@@ -159,10 +159,10 @@ static void tg_add(struct tg *tg)
 	e.wr_id = tg->nr_buf;
 	e.sge.addr = (unsigned long)b->mem;
 	e.sge.length = SLOT;
-	KUNIT_ASSERT_EQ(tg->test, shca_tm_add(&tg->tm, &e, &b->handle),
-			tg->nr_order < TAGS);
+	KUNIT_ASSERT_EQ(tg->test, shca_tm_take(&tg->tm, &b->handle), tg->nr_order < TAGS);
 	if (tg->nr_order == TAGS)
 		return;
+	shca_tm_post(&tg->tm, &e, b->handle);
 	b->posted = true;
 	b->waits = tg->unexpected != tg->tm.handled;
 	tg->order[tg->nr_order++] = tg->nr_buf++;

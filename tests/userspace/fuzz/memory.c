@@ -339,7 +339,8 @@ void fuzz_memory_tag(struct fuzz_memory *memory, struct fuzz_in *in)
 	tag.mask = b & 4 ? 3 : 1;
 	if (fuzz_memory_sges(memory, in, sge, &length))
 		tag.sge = sge[0];
-	shca_tm_add(&memory->tm, &tag, &handle);
+	if (shca_tm_take(&memory->tm, &handle))
+		shca_tm_post(&memory->tm, &tag, handle);
 }
 
 /* Headers that say something, the same whenever the packet comes. */

@@ -285,8 +285,8 @@ static void atomics_both_ways(void)
 }
 
 /*
- * Posts more of them than may be outstanding, among READs and WRITEs of the
- * same word. Each sees the effect of those before it.
+ * Posts more of them than may be outstanding, among READs of the same word. Each sees
+ * the effect of those before it, and an atomic not that of those behind it.
  */
 static void chain_of_atomics(void)
 {
@@ -326,7 +326,14 @@ static void chain_of_atomics(void)
 		post(&a, wr);
 		for (expected = round, i = 0; i < NUM; i++) {
 			wait_status(a.scq, i, IBV_WC_SUCCESS);
-			REQUIRE_EQ(got[i], expected);
+			/*
+			 * A READ whose response was late is executed again (IBTA C9-105), after
+			 * the atomics that were outstanding beside it: here two more adds.
+			 */
+			if (i % 4 == 2 && got[i] != expected)
+				REQUIRE(got[i] == expected + 3 || got[i] == expected + 6);
+			else
+				REQUIRE_EQ(got[i], expected);
 			if (i % 4 < 2)
 				expected += 3;
 		}

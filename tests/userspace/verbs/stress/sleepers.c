@@ -75,6 +75,7 @@ static void *count_elsewhere(void *arg)
 	cpu_set_t set;
 	uint64_t n;
 
+	(void)arg;
 	CPU_ZERO(&set);
 	CPU_SET(1, &set);
 	if (sched_setaffinity(0, sizeof(set), &set))
