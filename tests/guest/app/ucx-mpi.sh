@@ -25,7 +25,7 @@ two() {
 	in_a timeout $((90 * slow)) mpirun --allow-run-as-root --oversubscribe -np 2 --mca pml "${pml:-ucx}" \
 		-x UCX_TLS="$tls,self" -x UCX_NET_DEVICES=shca_a:1 -x UCX_IB_GID_INDEX="$gid" "$@"
 }
-allreduce=(python3 "$test_programs/guest/mpi-allreduce.py")
+allreduce=(python3 /usr/local/share/softhca/examples/mpi-allreduce.py)
 right() {
 	local before
 	before=$(attribute shca_a counters/port_xmit_packets)
@@ -52,7 +52,7 @@ done
 
 # ---- ends
 
-long() { two rc_v $ip4_a python3 "$test_programs/guest/mpi-allreduce.py" forever >/tmp/mpi.long 2>&1; }
+long() { two rc_v $ip4_a python3 /usr/local/share/softhca/examples/mpi-allreduce.py forever >/tmp/mpi.long 2>&1; }
 start_long() {
 	long &
 	long_pid=$!
@@ -67,7 +67,7 @@ ends() {
 	done
 	! wait "$long_pid"
 }
-a_rank() { pgrep -f "^python3 $test_programs/guest/mpi-allreduce.py" | head -n 1; }
+a_rank() { pgrep -f "^python3 /usr/local/share/softhca/examples/mpi-allreduce.py" | head -n 1; }
 kill_rank() { kill -KILL "$(a_rank)"; }
 run start_long
 check rank_dies.killed kill_rank

@@ -18,7 +18,7 @@ ranks() {
 	shift 3
 	timeout -s KILL $((100 * slow)) mpirun --allow-run-as-root --host node1:1,node2:1 --mca pml ucx \
 		-x UCX_TLS="$tls,self" -x UCX_NET_DEVICES=shca0:1 -x UCX_IB_GID_INDEX="$gid" \
-		python3 "$here/../guest/mpi-allreduce.py" "$@"
+		python3 /usr/local/share/softhca/examples/mpi-allreduce.py "$@"
 }
 right() {
 	local before
