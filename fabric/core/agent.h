@@ -22,6 +22,20 @@
 #define CAP_IS_SM		(1u << 1)
 #define MTU_CAP			5	/* 4096 */
 
+/* ---- counters, which stay at their highest value ---------------------------- */
+
+static inline void fab_count(struct fab_port *port, enum fab_error error)
+{
+	if (port->counters.error[error] != ~0u)
+		port->counters.error[error]++;
+}
+
+static inline void fab_count_detail(struct fab_port *port, enum fab_detail detail)
+{
+	if (port->counters.detail[detail] != ~0u)
+		port->counters.detail[detail]++;
+}
+
 /* ---- node.c ----------------------------------------------------------------- */
 
 /*
@@ -29,6 +43,19 @@
  * @by_set:	a Set of this port asks for it, so its own switch does not report that (IBTA 14.2.5.4)
  */
 void fab_link(struct fab_port *port, u8 phys, bool by_set);
+
+/* The link of a port has this physical state now. @reports: its own switch reports that. */
+void fab_port_set(struct fab_port *port, u8 phys, bool reports);
+
+/* ---- mad_packet.c ----------------------------------------------------------- */
+
+/* A datagram of subnet management leaves at an edge. */
+void fab_mad_leave(struct fab_port *out, const struct fab_mad *mad);
+
+/* ---- edge.c ----------------------------------------------------------------- */
+
+/* Management wants the physical state of an edge. */
+void fab_edge_ask(struct fab_edge *edge, u8 phys);
 
 /* ---- trap.c ----------------------------------------------------------------- */
 
@@ -38,6 +65,12 @@ void fab_trap_link(struct fab_node *node);
 /* A packet with a bad M_Key: trap 256. */
 void fab_trap_mkey(struct fab_port *port, const u8 *mad);
 
+/* Traps 129 to 131: something is wrong with what a port receives. */
+void fab_trap_port(struct fab_port *port, enum shca_ib_trap kind);
+
+/* A packet whose P_Key a port of a switch refused, by which it came or was to leave: trap 259. */
+void fab_trap_pkey(struct fab_port *port, const struct shca_ib_bad_key *bad);
+
 /* A TrapRepress has arrived at a node. */
 void fab_trap_repress(struct fab_node *node, const u8 *mad);
 
@@ -46,9 +79,10 @@ void fab_trap_repress(struct fab_node *node, const u8 *mad);
 /*
  * Follow the forwarding tables to a LID.
  * @vl15:	subnet management, which passes in any state of a link that is up
- * @by:		result: the port by which the packet comes to its node
+ * @by:		result: the port by which the packet comes to its node, or the edge by which it
+ *		leaves the fabric, or NULL
  *
- * Return: the end port that has the LID; NULL: dropped.
+ * Return: the end port that has the LID; NULL: there is none in the fabric.
  */
 struct fab_port *fab_route(struct fab_port *from, u16 lid, bool vl15, struct fab_port **by);
 
@@ -66,13 +100,21 @@ u32 fab_port_info_set(struct fab_port *port, const u8 *data);
 /* ---- sma.c ------------------------------------------------------------------ */
 
 /*
- * The subnet management agent of a node answers in place.
+ * Has the subnet management agent of a node an answer to a datagram?
  * @in:		the port that the packet came by
  *
- * Return: FAB_ANSWERED (the answer is not in flight yet), FAB_ARRIVED (not for the agent),
- * FAB_CONSUMED or FAB_DROPPED.
+ * Return: FAB_ANSWERED (fab_sma() answers), FAB_ARRIVED (not for the agent), FAB_CONSUMED or
+ * FAB_DROPPED.
  */
-enum fab_verdict fab_sma(struct fab_port *in, u8 *mad, u64 now);
+enum fab_verdict fab_sma_takes(struct fab_port *in, const u8 *mad, u64 now);
+
+/* It answers in place. The answer is not in flight yet. */
+void fab_sma(struct fab_port *in, u8 *mad);
+
+/* ---- adaptive.c ------------------------------------------------------------- */
+
+/* The forwarding table of a switch has changed. */
+void fab_tables_changed(struct fabric *fabric);
 
 /* ---- perf.c ----------------------------------------------------------------- */
 

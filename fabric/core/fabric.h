@@ -62,6 +62,13 @@ enum fab_detail {
 	FAB_DETAIL_INACTIVE,	/* PortInactiveDiscards */
 	FAB_DETAIL_DLID,	/* PortDLIDMappingErrors */
 	FAB_DETAIL_LOOP,	/* PortLoopingErrors */
+	FAB_DETAIL_VL,		/* PortVLMappingErrors */
+	FAB_DETAIL_PHYSICAL,	/* PortLocalPhysicalErrors */
+	FAB_DETAIL_MALFORMED,	/* PortMalformedPacketErrors */
+	FAB_DETAIL_OVERRUN,	/* PortBufferOverrunErrors */
+	FAB_DETAIL_MTU,		/* PortNeighborMTUDiscards */
+	FAB_DETAIL_LIFE,	/* PortSwLifetimeLimitDiscards */
+	FAB_DETAIL_HOQ,		/* PortSwHOQLifetimeLimitDiscards */
 	FAB_DETAIL_NR,
 };
 
@@ -73,6 +80,8 @@ enum fab_detail {
  * @rcv_pkts:	received
  * @base:	what was to be subtracted from the four for PortCounters, which has counters
  *		of its own that are reset on their own
+ * @xmit_wait:	ns in which a packet waited and none left
+ * @xmit_wait_base: what is to be subtracted from it
  * @error:	by enum fab_error
  * @detail:	by enum fab_detail
  */
@@ -82,6 +91,8 @@ struct fab_counters {
 	u64 xmit_pkts;
 	u64 rcv_pkts;
 	u64 base[4];
+	u64 xmit_wait;
+	u64 xmit_wait_base;
 	u32 error[FAB_ERR_NR];
 	u32 detail[FAB_DETAIL_NR];
 };
@@ -90,7 +101,9 @@ struct fab_counters {
  * struct fab_end - what PortInfo has of an end port: port 0 of a switch, or a port of another node
  * @mkey:	M_Key
  * @gid_prefix:	GidPrefix
+ * @guids:	GUIDInfo; entry 0 is PortGUID
  * @cap_mask:	CapabilityMask
+ * @cap_mask2:	CapabilityMask2
  * @lid:	base LID; 0: none
  * @sm_lid:	MasterSMLID
  * @lmc:	LMC
@@ -102,7 +115,9 @@ struct fab_counters {
 struct fab_end {
 	struct shca_ib_mkey mkey;
 	u64 gid_prefix;
+	u64 guids[SHCA_IB_GUIDS];
 	u32 cap_mask;
+	u16 cap_mask2;
 	u16 lid;
 	u16 sm_lid;
 	u8 lmc;
@@ -116,11 +131,17 @@ struct fab_end {
  * struct fab_port - a port
  * @node:	whose it is
  * @peer:	the port at the other end of its cable, or NULL
+ * @edge:	its cable ends at a real port, or NULL
+ * @io:		its buffers, or NULL
  * @guid:	PortGUID
  * @number:	0 is the management port of a switch
+ * @is_cut:	its cable is pulled out
+ * @takes:	bytes a second that a simulated host takes from it, packet by packet; 0: as many as come
+ * @taking:	until then the last packet is being taken, and the switch has no credit
  * @state:	PortState
  * @phys:	PortPhysicalState
  * @down_default: LinkDownDefaultState
+ * @mtu_cap:	MTUCap
  * @neighbor_mtu: NeighborMTU
  * @lanes_set:	OperationalVLs that the manager wants
  * @hoq_life:	HOQLife
@@ -138,11 +159,17 @@ struct fab_end {
 struct fab_port {
 	struct fab_node *node;
 	struct fab_port *peer;
+	struct fab_edge *edge;
+	struct fab_io *io;
 	u64 guid;
 	u8 number;
+	bool is_cut;
+	u64 takes;
+	u64 taking;
 	u8 state;
 	u8 phys;
 	u8 down_default;
+	u8 mtu_cap;
 	u8 neighbor_mtu;
 	u8 lanes_set;
 	u8 hoq_life;
@@ -162,7 +189,8 @@ struct fab_port {
  * struct fab_switch - tables of a switch
  * @lft:	output port of a LID, plus one, so that zeros are "none" (255)
  * @mft:	of a group, for each position of FAB_MFT_PORTS ports, a mask of them
- * @sl2vl:	of (input port, output port) SLtoVLMappingTable, exclusive or its default
+ * @sl2vl:	SLtoVLMappingTable of each input port, for each output port: fab_sl2vl()
+ * @groups:	for adaptive routing, or NULL
  * @lft_top:	LinearFDBTop
  * @mft_top:	MulticastFDBTop
  * @default_ports: DefaultPort, DefaultMulticastPrimaryPort, DefaultMulticastNotPrimaryPort
@@ -173,7 +201,8 @@ struct fab_port {
 struct fab_switch {
 	u8 *lft;
 	u16 *mft;
-	u8 *sl2vl;
+	struct shca_ib_sl2vl *sl2vl;
+	struct fab_groups *groups;
 	u16 lft_top;
 	u16 mft_top;
 	u8 default_ports[3];
@@ -185,9 +214,13 @@ struct fab_switch {
 /**
  * struct fabric - what all nodes share; zeros to begin with
  * @waiting:	nodes with traps that the subnet manager has not heard, by their @next
+ * @data:	buffers and edges, or NULL: management only
+ * @now:	the time in ns, as the caller has said it last
  */
 struct fabric {
 	struct fab_node *waiting;
+	struct fab_data *data;
+	u64 now;
 };
 
 /**
@@ -199,6 +232,8 @@ struct fabric {
  * @revision:	Revision
  * @type:	enum fab_type
  * @ports_nr:	external ports
+ * @is_aggregator: an aggregation node
+ * @aggregator:	its number, or that of the one at this switch
  * @desc:	NodeDescription
  * @ports:	@ports_nr + 1 of them; number 0 is used by a switch only
  * @sw:		tables of a switch, or NULL
@@ -215,6 +250,8 @@ struct fab_node {
 	u32 revision;
 	u8 type;
 	u8 ports_nr;
+	bool is_aggregator;
+	u16 aggregator;
 	u8 desc[SHCA_IB_DESC_BYTES];
 	struct fab_port *ports;
 	struct fab_switch *sw;
@@ -237,7 +274,13 @@ static inline u32 fab_mft_bytes(u32 ports)
 
 static inline u32 fab_sl2vl_bytes(u32 ports)
 {
-	return (ports + 1) * (ports + 1) * (SHCA_IB_SLS / 2);
+	return (ports + 1) * (ports + 1) * sizeof(struct shca_ib_sl2vl);
+}
+
+/* The table of a switch for packets from one port to another. */
+static inline struct shca_ib_sl2vl *fab_sl2vl(const struct fab_node *node, u32 input, u32 output)
+{
+	return &node->sw->sl2vl[input * (node->ports_nr + 1) + output];
 }
 
 /* Output port of a LID; 255: none. */
@@ -271,6 +314,17 @@ void fab_node_init(struct fabric *fabric, struct fab_node *node);
  */
 void fab_join(struct fab_port *a, struct fab_port *b);
 
+/* A cable is gone for good: its ports have none now. */
+void fab_part(struct fab_port *port);
+
+/**
+ * fab_cut() - pull a cable out, or plug it in again, at both ends
+ * @port:	one of its ends; a port without a cable stays as it is
+ * @cut:	pull it out
+ * @now:	the time in ns
+ */
+void fab_cut(struct fab_port *port, bool cut, u64 now);
+
 /**
  * fab_set_manager() - a subnet manager begins or ends at a port
  * @port:	an end port
@@ -288,7 +342,8 @@ void fab_set_manager(struct fab_port *port, bool on);
  * struct fab_mad - a management datagram under way
  * @data:	FAB_MAD_BYTES, changed in place
  * @slid:	source LID
- * @dlid:	destination LID
+ * @dlid:	destination LID; of a directed one, the switch where its path begins, if that is not
+ *		at the sender
  * @sqp:	source QP
  * @dqp:	destination QP
  * @to:		result of fab_send(): the port where it has arrived
@@ -308,6 +363,7 @@ enum fab_verdict {
 	FAB_ANSWERED,	/* it is the answer now, and back at its sender */
 	FAB_ARRIVED,	/* it is for a program at @to */
 	FAB_CONSUMED,	/* an agent took it, and does not answer */
+	FAB_LEFT,	/* it has left the fabric for a real port, as its answer may come later */
 };
 
 /**

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* The performance management agent of a node (IBTA 16.1). */
-#include "agent.h"
+#include "data_internal.h"
 
 #define ATTR_CLASS_PORT_INFO	0x0001
 #define ATTR_COUNTERS		0x0012
@@ -13,6 +13,10 @@
 #define CAP_XMIT_WAIT		0x1000
 #define RESP_TIME		18
 #define TRAFFIC_NR		4
+#define SELECT2			18
+#define XMIT_WAIT		40
+/* PortXmitWait is in microseconds, as that of real ports. */
+#define NS_PER_TICK		1000
 
 /* A counter of PortCounters: where, how many bits, and the bit of CounterSelect. */
 static const struct {
@@ -32,6 +36,23 @@ static const struct {
 	[FAB_ERR_INTEGRITY] = { 19, 4 },
 	[FAB_ERR_OVERRUN] = { 19, 4, true },
 	[FAB_ERR_VL15] = { 22, 16 },
+};
+
+/* Where the details are, each of 16 bits. */
+static const struct {
+	u16 attr;
+	u8 offset;
+} details[FAB_DETAIL_NR] = {
+	[FAB_DETAIL_PHYSICAL] = { ATTR_RCV_DETAILS, 4 },
+	[FAB_DETAIL_MALFORMED] = { ATTR_RCV_DETAILS, 6 },
+	[FAB_DETAIL_OVERRUN] = { ATTR_RCV_DETAILS, 8 },
+	[FAB_DETAIL_DLID] = { ATTR_RCV_DETAILS, 10 },
+	[FAB_DETAIL_VL] = { ATTR_RCV_DETAILS, 12 },
+	[FAB_DETAIL_LOOP] = { ATTR_RCV_DETAILS, 14 },
+	[FAB_DETAIL_INACTIVE] = { ATTR_XMIT_DETAILS, 4 },
+	[FAB_DETAIL_MTU] = { ATTR_XMIT_DETAILS, 6 },
+	[FAB_DETAIL_LIFE] = { ATTR_XMIT_DETAILS, 8 },
+	[FAB_DETAIL_HOQ] = { ATTR_XMIT_DETAILS, 10 },
 };
 
 static void traffic(const struct fab_counters *c, u64 *now)
@@ -55,6 +76,7 @@ static void sum(const struct fab_counters *c, struct fab_counters *total)
 	total->rcv_pkts += now[3];
 	for (i = 0; i < TRAFFIC_NR; i++)
 		total->base[i] += now[i] - c->base[i];
+	total->xmit_wait += c->xmit_wait - c->xmit_wait_base;
 	for (i = 0; i < FAB_ERR_NR; i++)
 		total->error[i] += c->error[i];
 	for (i = 0; i < FAB_DETAIL_NR; i++)
@@ -84,6 +106,7 @@ static void counters_get(const struct fab_counters *total, u8 *data)
 	}
 	for (i = 0; i < TRAFFIC_NR; i++)
 		put_be32(data + 24 + 4 * i, limit(total->base[i], 32));
+	put_be32(data + XMIT_WAIT, limit(total->xmit_wait / NS_PER_TICK, 32));
 }
 
 static u32 wanted(const u8 *data, u32 i)
@@ -110,6 +133,9 @@ static void counters_set(struct fab_counters *c, const u8 *data)
 	for (i = 0; i < TRAFFIC_NR; i++)
 		if (select & 1u << (12 + i))
 			c->base[i] = now[i] - get_be32(data + 24 + 4 * i);
+	/* Bit 0 of CounterSelect2. */
+	if (data[SELECT2] & 1)
+		c->xmit_wait_base = c->xmit_wait - (u64)get_be32(data + XMIT_WAIT) * NS_PER_TICK;
 }
 
 static void ext_get(const struct fab_counters *total, u8 *data)
@@ -142,27 +168,23 @@ static void ext_set(struct fab_counters *c, const u8 *data)
 	}
 }
 
-static void rcv_details(const struct fab_counters *total, u8 *data)
+static void details_get(u32 attr, const struct fab_counters *total, u8 *data)
 {
-	memset(data + 4, 0, SMP_DATA_BYTES - 4);
-	put_be16(data + 10, limit(total->detail[FAB_DETAIL_DLID], 16));
-	put_be16(data + 14, limit(total->detail[FAB_DETAIL_LOOP], 16));
-}
+	u32 i;
 
-static void xmit_details(const struct fab_counters *total, u8 *data)
-{
 	memset(data + 4, 0, SMP_DATA_BYTES - 4);
-	put_be16(data + 4, limit(total->detail[FAB_DETAIL_INACTIVE], 16));
+	for (i = 0; i < FAB_DETAIL_NR; i++)
+		if (details[i].attr == attr)
+			put_be16(data + details[i].offset, limit(total->detail[i], 16));
 }
 
 static void details_set(u32 attr, struct fab_counters *c)
 {
-	if (attr == ATTR_XMIT_DETAILS) {
-		c->detail[FAB_DETAIL_INACTIVE] = 0;
-		return;
-	}
-	c->detail[FAB_DETAIL_DLID] = 0;
-	c->detail[FAB_DETAIL_LOOP] = 0;
+	u32 i;
+
+	for (i = 0; i < FAB_DETAIL_NR; i++)
+		if (details[i].attr == attr)
+			c->detail[i] = 0;
 }
 
 static void class_port_info(u8 *data)
@@ -198,6 +220,7 @@ static u32 counters(struct fab_port *in, u32 attr, bool set, u8 *data)
 		return STATUS_FIELD;
 	}
 	for (i = first; i <= last; i++) {
+		fab_output_account(&node->ports[i]);
 		if (set)
 			set_one(attr, &node->ports[i].counters, data);
 		sum(&node->ports[i].counters, &total);
@@ -206,10 +229,8 @@ static u32 counters(struct fab_port *in, u32 attr, bool set, u8 *data)
 		counters_get(&total, data);
 	else if (attr == ATTR_COUNTERS_EXT)
 		ext_get(&total, data);
-	else if (attr == ATTR_RCV_DETAILS)
-		rcv_details(&total, data);
 	else
-		xmit_details(&total, data);
+		details_get(attr, &total, data);
 	return 0;
 }
 

@@ -6,7 +6,12 @@
 #include "agent.h"
 
 #define RESP_TIME		16	/* 4.096 us * 2^16 */
-#define ALL_SUPPORTED		0xff
+/* Widths and speeds that a Set enables: all bits of a field are "all that are supported". */
+#define WIDTHS			0xff
+#define SPEEDS			0x0f
+#define EXT_SPEEDS		0x1f
+#define EXT2_SPEEDS		0x07
+#define EXT_SPEEDS_OFF		30
 
 static void end_get(const struct fab_end *end, bool with_mkey, u8 *data)
 {
@@ -24,6 +29,7 @@ static void end_get(const struct fab_end *end, bool with_mkey, u8 *data)
 	data[50] = SHCA_IB_GUIDS;
 	data[51] = end->subnet_timeout;
 	data[52] = RESP_TIME;
+	put_be16(data + 60, end->cap_mask2);
 }
 
 static bool is_end(const struct fab_port *port)
@@ -48,25 +54,39 @@ void fab_port_info_get(const struct fab_port *port, u8 by, bool with_mkey, u8 *d
 	data[38] = port->lanes.high_limit;
 	data[39] = SHCA_IB_ARB_ENTRIES;
 	data[40] = SHCA_IB_ARB_ENTRIES;
-	data[41] = MTU_CAP;
+	data[41] = port->mtu_cap;
 	data[42] = port->stall_count << 5 | port->hoq_life;
 	data[43] = port->lanes.code << 4 | port->filters;
 	data[53] = port->limits;
-	data[59] = port->active.ext2 << 5 | port->supported.ext2 << 3 | port->enabled.ext2;
+	data[56] = port->active.ext2 << 5 | port->supported.ext2 << 3 | port->enabled.ext2;
 	data[62] = port->active.ext << 4 | port->supported.ext;
-	data[63] = port->enabled.ext;
+	data[63] = port->supported.ext && !port->enabled.ext ? EXT_SPEEDS_OFF : port->enabled.ext;
 }
 
-/* 0 changes nothing, and all ones are "all supported". */
+/* 0 changes nothing. */
 static bool rates_ok(u8 wanted, u8 supported, u8 all)
 {
-	return wanted == (ALL_SUPPORTED & all) || !(wanted & ~supported);
+	return wanted == all || !(wanted & ~supported);
 }
 
 static void rate_set(u8 *enabled, u8 wanted, u8 supported, u8 all)
 {
 	if (wanted)
-		*enabled = wanted == (ALL_SUPPORTED & all) ? supported : wanted;
+		*enabled = wanted == all ? supported : wanted;
+}
+
+/* Extended speeds may be off: then the link has one of the others. */
+static bool ext_ok(u8 wanted, u8 supported)
+{
+	return wanted == EXT_SPEEDS_OFF || rates_ok(wanted, supported, EXT_SPEEDS);
+}
+
+static void ext_set(u8 *enabled, u8 wanted, u8 supported)
+{
+	if (wanted == EXT_SPEEDS_OFF)
+		*enabled = 0;
+	else
+		rate_set(enabled, wanted, supported, EXT_SPEEDS);
 }
 
 static bool info_ok(const struct fab_port *port, const u8 *data)
@@ -79,9 +99,11 @@ static bool info_ok(const struct fab_port *port, const u8 *data)
 	/* Port 0 has no link: it stays as it is. */
 	if (port->node->sw && !port->number)
 		return true;
-	return rates_ok(data[29], port->supported.width, 0xff) &&
-	       rates_ok(data[35] & 0xf, port->supported.speed, 0xf) &&
-	       (data[33] & 0xf) <= SHCA_IB_PHYS_POLLING && mtu <= MTU_CAP &&
+	return rates_ok(data[29], port->supported.width, WIDTHS) &&
+	       rates_ok(data[35] & SPEEDS, port->supported.speed, SPEEDS) &&
+	       ext_ok(data[63] & EXT_SPEEDS, port->supported.ext) &&
+	       rates_ok(data[56] & EXT2_SPEEDS, port->supported.ext2, EXT2_SPEEDS) &&
+	       (data[33] & 0xf) <= SHCA_IB_PHYS_POLLING && mtu <= port->mtu_cap &&
 	       vls <= SHCA_IB_VL_CAP && shca_ib_state_ok(port->state, state, phys);
 }
 
@@ -129,9 +151,10 @@ u32 fab_port_info_set(struct fab_port *port, const u8 *data)
 		end_set(&port->end, data);
 	if (port->node->sw && !port->number)
 		return 0;
-	rate_set(&port->enabled.width, data[29], port->supported.width, 0xff);
-	rate_set(&port->enabled.speed, data[35] & 0xf, port->supported.speed, 0xf);
-	rate_set(&port->enabled.ext, data[63] & port->supported.ext, port->supported.ext, 0xff);
+	rate_set(&port->enabled.width, data[29], port->supported.width, WIDTHS);
+	rate_set(&port->enabled.speed, data[35] & SPEEDS, port->supported.speed, SPEEDS);
+	ext_set(&port->enabled.ext, data[63] & EXT_SPEEDS, port->supported.ext);
+	rate_set(&port->enabled.ext2, data[56] & EXT2_SPEEDS, port->supported.ext2, EXT2_SPEEDS);
 	if (data[33] & 0xf)
 		port->down_default = data[33] & 0xf;
 	if (data[36] >> 4)

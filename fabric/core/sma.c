@@ -7,12 +7,6 @@
 
 #define LFT_BLOCK		64	/* LIDs */
 #define MFT_BLOCK		32	/* groups */
-#define SL2VL_BYTES		(SHCA_IB_SLS / 2)
-
-/* Of SL to VL before a manager has set any: the lanes take turns. */
-static const u8 sl2vl_default[SL2VL_BYTES] = {
-	0x01, 0x23, 0x45, 0x67, 0x01, 0x23, 0x45, 0x67,
-};
 
 /* One packet. */
 struct smp {
@@ -90,7 +84,10 @@ static u32 switch_info(const struct smp *smp)
 	if (smp->set) {
 		if (get_be16(data + 6) >= FAB_LFT_ENTRIES)
 			return STATUS_FIELD;
-		sw->lft_top = get_be16(data + 6);
+		if (sw->lft_top != get_be16(data + 6)) {
+			sw->lft_top = get_be16(data + 6);
+			fab_tables_changed(smp->in->node->fabric);
+		}
 		memcpy(sw->default_ports, data + 8, 3);
 		sw->life = data[11] >> 3;
 		if (data[11] & 4)
@@ -101,14 +98,16 @@ static u32 switch_info(const struct smp *smp)
 	return 0;
 }
 
+/* Of a switch only port 0 has GUIDs. */
 static u32 guid_info(const struct smp *smp)
 {
-	if (smp->set)
-		return STATUS_METHOD;
-	if (smp->mod)
+	struct fab_end *end = &fab_end_port(smp->in)->end;
+
+	if (smp->mod)	/* number of the block */
 		return STATUS_FIELD;
-	memset(smp->data, 0, SMP_DATA_BYTES);
-	put_be64(smp->data, fab_end_port(smp->in)->guid);
+	if (smp->set)
+		shca_ib_guids_set(end->guids, smp->data);
+	shca_ib_guids_get(end->guids, smp->data);
 	return 0;
 }
 
@@ -144,34 +143,21 @@ static u32 pkey_table(const struct smp *smp)
 	return 0;
 }
 
-static void sl2vl_copy(u8 *to, const u8 *from)
-{
-	u32 i;
-
-	for (i = 0; i < SL2VL_BYTES; i++)
-		to[i] = from[i] ^ sl2vl_default[i];
-}
-
 static u32 sl_to_vl(const struct smp *smp)
 {
 	struct fab_node *node = smp->in->node;
 	u32 input = smp->mod >> 8, output = smp->mod & 0xff;
-	u8 *map;
+	struct shca_ib_sl2vl *map = &smp->in->lanes.sl2vl;
 
-	if (!node->sw) {
-		if (smp->set)
-			shca_ib_sl2vl_set(smp->in->lanes.sl2vl, smp->data);
-		memset(smp->data, 0, SMP_DATA_BYTES);
-		shca_ib_sl2vl_get(smp->in->lanes.sl2vl, smp->data);
-		return 0;
+	if (node->sw) {
+		if (input > node->ports_nr || output > node->ports_nr)
+			return STATUS_FIELD;
+		map = fab_sl2vl(node, input, output);
 	}
-	if (input > node->ports_nr || output > node->ports_nr)
-		return STATUS_FIELD;
-	map = node->sw->sl2vl + (input * (node->ports_nr + 1) + output) * SL2VL_BYTES;
 	if (smp->set)
-		sl2vl_copy(map, smp->data);
+		shca_ib_sl2vl_set(map, smp->data);
 	memset(smp->data, 0, SMP_DATA_BYTES);
-	sl2vl_copy(smp->data, map);
+	shca_ib_sl2vl_get(map, smp->data);
 	return 0;
 }
 
@@ -191,6 +177,7 @@ static u32 vl_arb(const struct smp *smp)
 static u32 lft(const struct smp *smp)
 {
 	struct fab_switch *sw = smp->in->node->sw;
+	bool changes = false;
 	u32 i;
 	u8 *block;
 
@@ -200,10 +187,14 @@ static u32 lft(const struct smp *smp)
 		return STATUS_FIELD;
 	block = sw->lft + smp->mod * LFT_BLOCK;
 	for (i = 0; i < LFT_BLOCK; i++) {
-		if (smp->set)
+		if (smp->set) {
+			changes |= block[i] != (u8)(smp->data[i] + 1);
 			block[i] = smp->data[i] + 1;
+		}
 		smp->data[i] = block[i] - 1;
 	}
+	if (changes)
+		fab_tables_changed(smp->in->node->fabric);
 	return 0;
 }
 
@@ -289,17 +280,18 @@ static u32 attribute(u32 attr, const struct smp *smp)
 	}
 }
 
-enum fab_verdict fab_sma(struct fab_port *in, u8 *mad, u64 now)
+/* Return: status of the answer to what is no request of this agent. */
+static u32 bad_request(const u8 *mad)
+{
+	if (mad[MAD_BASE_VERSION] != 1 || mad[MAD_CLASS_VERSION] != 1)
+		return STATUS_VERSION;
+	return mad[MAD_METHOD] == METHOD_GET || mad[MAD_METHOD] == METHOD_SET ? 0 : STATUS_METHOD;
+}
+
+enum fab_verdict fab_sma_takes(struct fab_port *in, const u8 *mad, u64 now)
 {
 	struct shca_ib_mkey *mkey = &fab_end_port(in)->end.mkey;
 	u8 method = mad[MAD_METHOD];
-	struct smp smp = {
-		.in = in,
-		.set = method == METHOD_SET,
-		.mod = get_be32(mad + MAD_ATTR_MOD),
-		.data = mad + SMP_DATA,
-	};
-	u32 status, direction = mad[MAD_CLASS] == CLASS_DIRECTED ? STATUS_RETURNS : 0;
 
 	/* SMInfo, answers and traps are for a manager. */
 	if (method & METHOD_RESPONSE || method == METHOD_TRAP || method == METHOD_REPORT ||
@@ -310,19 +302,26 @@ enum fab_verdict fab_sma(struct fab_port *in, u8 *mad, u64 now)
 			fab_trap_repress(in->node, mad);
 		return FAB_CONSUMED;
 	}
-	if (mad[MAD_BASE_VERSION] != 1 || mad[MAD_CLASS_VERSION] != 1) {
-		status = STATUS_VERSION;
-	} else if (method != METHOD_GET && method != METHOD_SET) {
-		status = STATUS_METHOD;
-	} else {
-		if (!shca_ib_mkey_admit(mkey, mad, false, now)) {
-			fab_trap_mkey(fab_end_port(in), mad);
-			return FAB_DROPPED;
-		}
-		smp.with_mkey = !mkey->prot || get_be64(mad + SMP_MKEY) == mkey->key;
+	if (bad_request(mad) || shca_ib_mkey_admit(mkey, mad, false, now))
+		return FAB_ANSWERED;
+	fab_trap_mkey(fab_end_port(in), mad);
+	return FAB_DROPPED;
+}
+
+void fab_sma(struct fab_port *in, u8 *mad)
+{
+	const struct shca_ib_mkey *mkey = &fab_end_port(in)->end.mkey;
+	const struct smp smp = {
+		.in = in,
+		.set = mad[MAD_METHOD] == METHOD_SET,
+		.with_mkey = !mkey->prot || get_be64(mad + SMP_MKEY) == mkey->key,
+		.mod = get_be32(mad + MAD_ATTR_MOD),
+		.data = mad + SMP_DATA,
+	};
+	u32 status = bad_request(mad), direction = mad[MAD_CLASS] == CLASS_DIRECTED ? STATUS_RETURNS : 0;
+
+	if (!status)
 		status = attribute(get_be16(mad + MAD_ATTR), &smp);
-	}
 	mad[MAD_METHOD] = METHOD_RESPONSE | METHOD_GET;
 	put_be16(mad + MAD_STATUS, status | direction);
-	return FAB_ANSWERED;
 }

@@ -42,6 +42,23 @@ void fab_trap_mkey(struct fab_port *port, const u8 *mad)
 		wait(port->node);
 }
 
+void fab_trap_port(struct fab_port *port, enum shca_ib_trap kind)
+{
+	struct fab_port *end = fab_end_port(port);
+
+	if (end == sender(port->node) &&
+	    shca_ib_trap_port(&port->node->traps, kind, end->end.lid, port->number))
+		wait(port->node);
+}
+
+void fab_trap_pkey(struct fab_port *port, const struct shca_ib_bad_key *bad)
+{
+	struct fab_port *end = sender(port->node);
+
+	if (end && shca_ib_trap_switch_pkey(&port->node->traps, end->end.lid, port->number, bad))
+		wait(port->node);
+}
+
 void fab_trap_repress(struct fab_node *node, const u8 *mad)
 {
 	shca_ib_trap_repress(&node->traps, get_be64(mad + MAD_TID));
@@ -88,6 +105,8 @@ bool fab_trap_next(struct fabric *fabric, struct fab_mad *mad, u64 now)
 		mad->to = fab_route(from, mad->dlid, true, &by);
 		if (mad->to)
 			return true;
+		if (by)
+			fab_mad_leave(by, mad);
 	}
 	return false;
 }

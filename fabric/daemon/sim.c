@@ -2,13 +2,9 @@
 /* The server of ibsim's protocol: control messages, and datagrams between programs and the fabric. */
 #include <arpa/inet.h>
 #include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
-#include <sys/epoll.h>
-#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <time.h>
 #include <poll.h>
 #include <unistd.h>
 
@@ -19,11 +15,16 @@
 #define PENDING			256
 #define MAGIC			0xdeadbeef
 #define CTL_DATA		64
+/* Methods of subnet administration. */
+#define METHOD_GET_TABLE	0x12
+#define METHOD_DELETE		0x15
 #define NODE_ID			32
 /* Datagrams of one program at a time, so that all have their turn. */
 #define TURN			64
 /* A program that does not read for so long loses a datagram. */
 #define SLOW_MS			100
+/* A request without an answer comes back after so many ns: what OpenSM's time-out and retries are in all. */
+#define ANSWER_NS		800000000ull
 
 enum ctl_type {
 	CTL_ERROR,
@@ -79,38 +80,34 @@ static_assert(sizeof(struct ctl) == 80, "ibsim's control message");
 static_assert(sizeof(struct packet) == 288, "ibsim's packet");
 
 struct client {
-	int fd;
+	struct watch watch;
+	struct sim *sim;
 	u32 pid;	/* 0: none */
 	bool issm;
 	bool slow;	/* did not read in time, and is not waited for */
 	struct fab_port *port;
 };
 
-/* A request that a program has to answer. */
+/* A request that has no answer yet. */
 struct pending {
-	u64 tid;
+	struct packet packet;	/* as the program has sent it */
 	struct fab_port *at;
 	u32 client;
+	u32 pid;
+	u64 deadline;	/* 0: it has its answer */
 };
 
 struct sim {
 	struct topology *topo;
 	const char *name;
-	int ctl;
-	int epoll;
-	int signals;
+	struct watch ctl;
+	struct loop *loop;
 	struct client clients[CLIENTS];
+	/* A ring, in the order of their deadlines: from @pending_first up to @pending_end. */
 	struct pending pending[PENDING];
-	u32 pending_at;
+	u32 pending_first;
+	u32 pending_end;
 };
-
-static u64 now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1000000000ull + t.tv_nsec;
-}
 
 /* An abstract name, whose last NUL counts. */
 static socklen_t make_name(struct sockaddr_un *name, const char *base, const char *what, int number)
@@ -126,21 +123,16 @@ static socklen_t make_name(struct sockaddr_un *name, const char *base, const cha
 	return offsetof(struct sockaddr_un, sun_path) + 1 + len + 1;
 }
 
-static int open_socket(struct sim *sim, const char *what, int number, u32 tag)
+static bool open_socket(struct sim *sim, const char *what, int number, struct watch *watch)
 {
-	struct epoll_event event = { .events = EPOLLIN, .data.u32 = tag };
 	struct sockaddr_un name;
 	socklen_t len = make_name(&name, sim->name, what, number);
-	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 
-	if (fd < 0 || bind(fd, (struct sockaddr *)&name, len) ||
-	    epoll_ctl(sim->epoll, EPOLL_CTL_ADD, fd, &event)) {
-		fprintf(stderr, "softhca-fabric: socket @%s: %s\n", name.sun_path + 1, strerror(errno));
-		if (fd >= 0)
-			close(fd);
-		return -1;
-	}
-	return fd;
+	watch->fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	if (watch->fd >= 0 && !bind(watch->fd, (struct sockaddr *)&name, len) && loop_add(sim->loop, watch))
+		return true;
+	fprintf(stderr, "softhca-fabric: socket @%s: %s\n", name.sun_path + 1, strerror(errno));
+	return false;
 }
 
 /* ---- control ---------------------------------------------------------------- */
@@ -154,7 +146,7 @@ static void client_end(struct client *client)
 	client->pid = 0;
 	client->issm = false;
 	client->slow = false;
-	connect(client->fd, &nobody, sizeof(nobody));
+	connect(client->watch.fd, &nobody, sizeof(nobody));
 }
 
 /* A program that was killed has not said so: its socket is gone. */
@@ -163,7 +155,7 @@ static bool client_lives(const struct sim *sim, struct client *client)
 	struct sockaddr_un name;
 	socklen_t len = make_name(&name, sim->name, "in", client->pid);
 
-	if (client->pid && connect(client->fd, (struct sockaddr *)&name, len))
+	if (client->pid && connect(client->watch.fd, (struct sockaddr *)&name, len))
 		client_end(client);
 	return client->pid;
 }
@@ -203,7 +195,7 @@ static bool ctl_connect(struct sim *sim, struct ctl *ctl)
 	}
 	client = &sim->clients[i];
 	len = make_name(&name, sim->name, "in", info.id);
-	if (connect(client->fd, (struct sockaddr *)&name, len))
+	if (connect(client->watch.fd, (struct sockaddr *)&name, len))
 		return false;
 	client->pid = info.id;
 	client->port = port_of_node(&node->node);
@@ -237,7 +229,7 @@ static void ctl_read(struct fab_port *port, u32 attr, u32 mod, u8 *data)
 	put_be16(mad + MAD_ATTR, attr);
 	put_be32(mad + MAD_ATTR_MOD, mod);
 	put_be64(mad + SMP_MKEY, port->end.mkey.key);
-	fab_sma(port, mad, now_ns());
+	fab_sma(port, mad);
 	memcpy(data, mad + SMP_DATA, CTL_DATA);
 }
 
@@ -303,18 +295,19 @@ static bool ctl_handle(struct sim *sim, struct ctl *ctl)
 	}
 }
 
-static void ctl_serve(struct sim *sim)
+static void ctl_ready(struct watch *watch)
 {
+	struct sim *sim = (struct sim *)((char *)watch - offsetof(struct sim, ctl));
 	struct sockaddr_un from;
 	socklen_t len = sizeof(from);
 	struct ctl ctl;
 
-	if (recvfrom(sim->ctl, &ctl, sizeof(ctl), 0, (struct sockaddr *)&from, &len) != sizeof(ctl) ||
+	if (recvfrom(sim->ctl.fd, &ctl, sizeof(ctl), 0, (struct sockaddr *)&from, &len) != sizeof(ctl) ||
 	    ctl.magic != MAGIC)
 		return;
 	if (!ctl_handle(sim, &ctl))
 		ctl.type = CTL_ERROR;
-	if (sendto(sim->ctl, &ctl, sizeof(ctl), 0, (struct sockaddr *)&from, len) < 0)
+	if (sendto(sim->ctl.fd, &ctl, sizeof(ctl), 0, (struct sockaddr *)&from, len) < 0)
 		fprintf(stderr, "softhca-fabric: control answer: %s\n", strerror(errno));
 }
 
@@ -325,17 +318,15 @@ static u32 to_wire(u16 lid)
 	return htons(lid);
 }
 
-static void deliver(struct client *client, struct packet *packet, const struct fab_mad *mad)
+/*
+ * @waits:	for a program that does not read. What comes from a real port does not wait: data would
+ *		wait behind it
+ */
+static void post(struct client *client, const struct packet *packet, bool waits)
 {
-	struct pollfd waits = { .fd = client->fd, .events = POLLOUT };
+	struct pollfd room = { .fd = client->watch.fd, .events = POLLOUT };
 
-	packet->dlid = to_wire(mad->dlid);
-	packet->slid = to_wire(mad->slid);
-	packet->dqp = htonl(mad->dqp);
-	packet->sqp = htonl(mad->sqp);
-	packet->status = 0;
-	packet->length = htobe64(FAB_MAD_BYTES);
-	while (send(client->fd, packet, sizeof(*packet), 0) < 0) {
+	while (send(client->watch.fd, packet, sizeof(*packet), 0) < 0) {
 		if (errno == EINTR)
 			continue;
 		if (errno == ECONNREFUSED || errno == ENOTCONN)
@@ -343,7 +334,9 @@ static void deliver(struct client *client, struct packet *packet, const struct f
 		if (errno != EAGAIN && errno != ENOBUFS)
 			return;
 		/* The queue of a socket is short. One that stays full delays the others once. */
-		if (client->slow || poll(&waits, 1, SLOW_MS) <= 0) {
+		if (!waits)
+			return;
+		if (client->slow || poll(&room, 1, SLOW_MS) <= 0) {
 			client->slow = true;
 			return;
 		}
@@ -351,26 +344,90 @@ static void deliver(struct client *client, struct packet *packet, const struct f
 	client->slow = false;
 }
 
+static void deliver(struct client *client, struct packet *packet, const struct fab_mad *mad, bool waits)
+{
+	packet->dlid = to_wire(mad->dlid);
+	packet->slid = to_wire(mad->slid);
+	packet->dqp = htonl(mad->dqp);
+	packet->sqp = htonl(mad->sqp);
+	packet->status = 0;
+	packet->length = htobe64(FAB_MAD_BYTES);
+	post(client, packet, waits);
+}
+
+/* Does a program wait for an answer to this? (IBTA 13.4.5; of a trap it is TrapRepress) */
+static bool is_request(const u8 *mad)
+{
+	switch (mad[MAD_METHOD]) {
+	case METHOD_GET:
+	case METHOD_SET:
+	case METHOD_TRAP:
+	case METHOD_REPORT:
+	case METHOD_GET_TABLE:
+	case METHOD_DELETE:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* The answer to this request is for the program that has sent it. */
+static void remember(struct sim *sim, const struct client *from, const struct packet *packet, u64 now)
+{
+	struct pending *p = &sim->pending[sim->pending_end++ % PENDING];
+
+	p->packet = *packet;
+	p->at = from->port;
+	p->client = from - sim->clients;
+	p->pid = from->pid;
+	p->deadline = now + ANSWER_NS;
+	/* (the oldest one has lost its place) */
+	if (sim->pending_end - sim->pending_first > PENDING)
+		sim->pending_first = sim->pending_end - PENDING;
+}
+
+/* Return: the program that waits for this answer, and does not any longer; NULL: none does. */
 static struct client *asker(struct sim *sim, const struct fab_mad *mad)
 {
-	u64 tid = get_be64(mad->data + MAD_TID);
 	u32 i;
 
-	for (i = 1; i <= PENDING; i++) {
-		struct pending *p = &sim->pending[(sim->pending_at - i) % PENDING];
+	for (i = sim->pending_end; i != sim->pending_first; i--) {
+		struct pending *p = &sim->pending[(i - 1) % PENDING];
 
-		if (p->at == mad->to && p->tid == tid)
-			return &sim->clients[p->client];
+		if (!p->deadline || p->at != mad->to || memcmp(p->packet.mad + MAD_TID, mad->data + MAD_TID, sizeof(u64)))
+			continue;
+		p->deadline = 0;
+		return sim->clients[p->client].pid == p->pid ? &sim->clients[p->client] : NULL;
 	}
 	return NULL;
 }
 
 /*
+ * A request comes back to its program when no answer has come in time, as from the kernel's umad:
+ * OpenSM waits for that.
+ */
+static u64 expire(struct sim *sim, u64 now)
+{
+	for (; sim->pending_first != sim->pending_end; sim->pending_first++) {
+		struct pending *p = &sim->pending[sim->pending_first % PENDING];
+		struct client *client = &sim->clients[p->client];
+
+		if (!p->deadline)
+			continue;
+		if (p->deadline > now)
+			return p->deadline;
+		p->packet.status = htonl(ETIMEDOUT);
+		if (client->pid == p->pid)
+			post(client, &p->packet, true);
+	}
+	return ~0ull;
+}
+
+/*
  * A program for a datagram that no agent takes. An answer is for the one that asked. Requests are
  * for a subnet manager only: libumad2sim.so crashes if its program has not registered the class.
- * @from:	who sends it; NULL: a node, and no answer is passed on
  */
-static struct client *receiver(struct sim *sim, const struct client *from, const struct fab_mad *mad)
+static struct client *receiver(struct sim *sim, const struct fab_mad *mad)
 {
 	u8 class = mad->data[MAD_CLASS];
 	u32 i;
@@ -380,15 +437,8 @@ static struct client *receiver(struct sim *sim, const struct client *from, const
 	if (class != CLASS_LID_ROUTED && class != CLASS_DIRECTED && class != CLASS_SA)
 		return NULL;
 	for (i = 0; i < CLIENTS; i++) {
-		if (!sim->clients[i].pid || !sim->clients[i].issm || sim->clients[i].port != mad->to)
-			continue;
-		if (from)
-			sim->pending[sim->pending_at++ % PENDING] = (struct pending){
-				.tid = get_be64(mad->data + MAD_TID),
-				.at = from->port,
-				.client = from - sim->clients,
-			};
-		return &sim->clients[i];
+		if (sim->clients[i].pid && sim->clients[i].issm && sim->clients[i].port == mad->to)
+			return &sim->clients[i];
 	}
 	return NULL;
 }
@@ -402,36 +452,47 @@ static void packet_serve(struct sim *sim, struct client *from, struct packet *pa
 		.sqp = ntohl(packet->sqp),
 		.dqp = ntohl(packet->dqp),
 	};
+	struct packet request = *packet;
 	struct client *to = NULL;
+	enum fab_verdict verdict = fab_send(from->port, &mad, now);
 
-	switch (fab_send(from->port, &mad, now)) {
-	case FAB_ANSWERED:
+	if (verdict == FAB_ANSWERED)
 		to = from;
-		break;
-	case FAB_ARRIVED:
-		to = receiver(sim, from, &mad);
-		break;
-	default:
-		break;
-	}
+	else if (verdict == FAB_ARRIVED)
+		to = receiver(sim, &mad);
+	else if (verdict == FAB_CONSUMED && mad.data[MAD_METHOD] == METHOD_TRAP_REPRESS)
+		to = asker(sim, &mad);	/* (a manager has sent the trap, and not its node) */
+	if (verdict != FAB_ANSWERED && is_request(request.mad))
+		remember(sim, from, &request, now);
 	if (to && to->pid)
-		deliver(to, packet, &mad);
+		deliver(to, packet, &mad, true);
 }
 
-static void client_serve(struct sim *sim, struct client *client)
+static void client_ready(struct watch *watch)
 {
-	u64 now = now_ns();
+	struct client *client = (struct client *)((char *)watch - offsetof(struct client, watch));
+	u64 now = loop_now();
 	struct packet packet;
 	ssize_t got;
 	u32 i;
 
 	for (i = 0; i < TURN; i++) {
-		got = recv(client->fd, &packet, sizeof(packet), 0);
+		got = recv(client->watch.fd, &packet, sizeof(packet), 0);
 		if (got < 0)
 			return;
 		if (got == sizeof(packet) && client->pid)
-			packet_serve(sim, client, &packet, now);
+			packet_serve(client->sim, client, &packet, now);
 	}
+}
+
+void sim_arrive(struct sim *sim, struct fab_mad *mad)
+{
+	struct packet packet = { 0 };
+	struct client *to = receiver(sim, mad);
+
+	memcpy(packet.mad, mad->data, FAB_MAD_BYTES);
+	if (to && to->pid)
+		deliver(to, &packet, mad, false);
 }
 
 static void traps_serve(struct sim *sim)
@@ -441,72 +502,41 @@ static void traps_serve(struct sim *sim)
 	struct client *to;
 
 	packet.hole = 0;
-	while (fab_trap_next(&sim->topo->fabric, &mad, now_ns())) {
-		to = receiver(sim, NULL, &mad);
+	while (fab_trap_next(&sim->topo->fabric, &mad, loop_now())) {
+		to = receiver(sim, &mad);
 		if (to)
-			deliver(to, &packet, &mad);
+			deliver(to, &packet, &mad, true);
 	}
 }
 
-/* Milliseconds to wait until a trap is due; -1: for ever. */
-static int traps_wait(const struct sim *sim)
+u64 sim_advance(struct sim *sim)
 {
-	u64 deadline = fab_trap_deadline(&sim->topo->fabric), now;
+	u64 deadline = expire(sim, loop_now());
 
-	if (deadline == ~0ull)
-		return -1;
-	now = now_ns();
-	return deadline > now ? (deadline - now) / 1000000 + 1 : 0;
+	traps_serve(sim);
+	return min_t(u64, deadline, fab_trap_deadline(&sim->topo->fabric));
 }
 
 /* ---- the server ------------------------------------------------------------- */
 
-struct sim *sim_open(struct topology *topo, const char *name)
+struct sim *sim_open(struct topology *topo, const char *name, struct loop *loop)
 {
 	struct sim *sim = calloc(1, sizeof(*sim));
-	struct epoll_event event = { .events = EPOLLIN, .data.u32 = CLIENTS + 1 };
-	sigset_t set;
 	u32 i;
 
 	if (!sim)
 		return NULL;
 	sim->topo = topo;
 	sim->name = name;
-	sim->epoll = epoll_create1(EPOLL_CLOEXEC);
+	sim->loop = loop;
 	for (i = 0; i < CLIENTS; i++) {
-		sim->clients[i].fd = open_socket(sim, "out", i, i);
-		if (sim->clients[i].fd < 0)
+		sim->clients[i].sim = sim;
+		sim->clients[i].watch.ready = client_ready;
+		if (!open_socket(sim, "out", i, &sim->clients[i].watch))
 			return NULL;
 	}
-	sim->ctl = open_socket(sim, "ctl", -1, CLIENTS);
-	sigemptyset(&set);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
-	sigprocmask(SIG_BLOCK, &set, NULL);
-	sim->signals = signalfd(-1, &set, SFD_CLOEXEC);
-	if (sim->ctl < 0 || sim->signals < 0 ||
-	    epoll_ctl(sim->epoll, EPOLL_CTL_ADD, sim->signals, &event))
-		return NULL;
-	return sim;
-}
-
-void sim_run(struct sim *sim)
-{
-	struct epoll_event events[CLIENTS + 2];
-	int i, nr;
-
-	for (;;) {
-		nr = epoll_wait(sim->epoll, events, CLIENTS + 2, traps_wait(sim));
-		for (i = 0; i < nr; i++) {
-			if (events[i].data.u32 > CLIENTS)
-				return;
-			if (events[i].data.u32 == CLIENTS)
-				ctl_serve(sim);
-			else
-				client_serve(sim, &sim->clients[events[i].data.u32]);
-		}
-		traps_serve(sim);
-	}
+	sim->ctl.ready = ctl_ready;
+	return open_socket(sim, "ctl", -1, &sim->ctl) ? sim : NULL;
 }
 
 void sim_close(struct sim *sim)
@@ -514,9 +544,7 @@ void sim_close(struct sim *sim)
 	u32 i;
 
 	for (i = 0; i < CLIENTS; i++)
-		close(sim->clients[i].fd);
-	close(sim->ctl);
-	close(sim->signals);
-	close(sim->epoll);
+		close(sim->clients[i].watch.fd);
+	close(sim->ctl.fd);
 	free(sim);
 }

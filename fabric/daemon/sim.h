@@ -6,7 +6,8 @@
 #ifndef SHCA_FABRIC_SIM_H
 #define SHCA_FABRIC_SIM_H
 
-#include "topology.h"
+#include "loop.h"
+#include "../topology/topology.h"
 
 struct sim;
 
@@ -16,10 +17,13 @@ struct sim;
  *
  * Return: NULL, with a message on stderr: another server has the name.
  */
-struct sim *sim_open(struct topology *topo, const char *name);
+struct sim *sim_open(struct topology *topo, const char *name, struct loop *loop);
 
-/* Serve programs until SIGINT or SIGTERM. */
-void sim_run(struct sim *sim);
+/* A datagram from a real port is for a program at its @to. */
+void sim_arrive(struct sim *sim, struct fab_mad *mad);
+
+/* Traps leave that are due. Return: when to call it again; ~0: never. */
+u64 sim_advance(struct sim *sim);
 
 void sim_close(struct sim *sim);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* Fat trees, tori, meshes, rings, dragonflies. A switch has its hosts at the ports from 1 on. */
+/* Fat trees, leaves and spines, tori, meshes, rings, dragonflies. A switch has its hosts at the ports from 1 on. */
 #include <ctype.h>
 #include <stdlib.h>
 
@@ -91,6 +91,28 @@ static bool fat_tree(struct plan *plan, const u32 *k_only, u32 axes, u32 hosts)
 				     &plan->switches[2 * leaves + i * half + j]->ports[1 + pod]);
 			}
 		}
+	}
+	return true;
+}
+
+/* @size[0] leaves, each with a cable to each of @size[1] spines. */
+static bool leaf_spine(struct plan *plan, const u32 *size, u32 axes, u32 hosts)
+{
+	u32 leaves = size[0], spines = size[1], i, j;
+	char name[64];
+
+	hosts = hosts ? hosts : spines;
+	for (i = 0; i < leaves; i++) {
+		snprintf(name, sizeof(name), "leaf %u", i);
+		if (!add_switch(plan, name, hosts + spines, hosts))
+			return false;
+	}
+	for (i = 0; i < spines; i++) {
+		snprintf(name, sizeof(name), "spine %u", i);
+		if (!add_switch(plan, name, leaves, 0))
+			return false;
+		for (j = 0; j < leaves; j++)
+			join(plan, &plan->switches[j]->ports[hosts + 1 + i], &plan->switches[leaves + i]->ports[1 + j]);
 	}
 	return true;
 }
@@ -187,8 +209,9 @@ static const struct {
 	bool (*make)(struct plan *plan, const u32 *size, u32 axes, u32 hosts);
 } shapes[] = {
 	[SHAPE_FAT_TREE] = { "fat-tree", "an even number from 2", 1, 1, 2, fat_tree },
+	[SHAPE_LEAF_SPINE] = { "leaf-spine", "such as 4x2: leaves, spines", 2, 2, 1, leaf_spine },
 	[SHAPE_TORUS] = { "torus", "such as 4x4 or 4x4x4, from 2", 2, 3, 2, torus },
-	[SHAPE_MESH] = { "mesh", "such as 4x4 or 4x4x4, from 2", 2, 3, 2, mesh },
+	[SHAPE_MESH] = { "mesh", "such as 4x4 or 4x4x4", 2, 3, 1, mesh },
 	[SHAPE_RING] = { "ring", "a number from 3", 1, 1, 3, ring },
 	[SHAPE_DRAGONFLY] = { "dragonfly", "such as 4x2: switches of a group, links to other groups of each", 2, 2, 1, dragonfly },
 };
@@ -224,6 +247,8 @@ static u64 switches_of(enum shape shape, const u32 *size, u32 axes)
 		return (u64)size[0] * size[0] * 5 / 4;
 	if (shape == SHAPE_DRAGONFLY)
 		return ((u64)size[0] * size[1] + 1) * size[0];
+	if (shape == SHAPE_LEAF_SPINE)
+		return (u64)size[0] + size[1];
 	for (i = 0; i < axes; i++)
 		total *= size[i];
 	return total;

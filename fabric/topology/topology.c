@@ -183,6 +183,7 @@ struct topo_node *topo_add(struct topology *topo, enum fab_type type, const char
 	u32 i;
 
 	grow(topo);
+	ports += topo->aggregates && type == FAB_SWITCH;
 	if (!ports || ports > FAB_PORTS_MAX || topo_find(topo, id))
 		return NULL;
 	if (!guid) {

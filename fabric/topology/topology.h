@@ -23,6 +23,7 @@ struct topo_node {
  * @nodes:	in the order in which they were added
  * @nodes_nr:	how many
  * @cables_nr:	cables that join two ports
+ * @aggregates: each switch has a port more, for an aggregation node
  * @rate:	of ports for which nothing else is said
  * @room:	entries that @nodes has room for
  * @slots:	hash table of indices into @nodes, plus 1; 0: free
@@ -34,6 +35,7 @@ struct topology {
 	struct topo_node **nodes;
 	u32 nodes_nr;
 	u32 cables_nr;
+	bool aggregates;
 	struct fab_rate rate;
 	u32 room;
 	u32 *slots;
