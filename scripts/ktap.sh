@@ -83,11 +83,11 @@ conclude() {
 	ktap_line $((++stages_told)) "$result $1"
 }
 
-# cut_short NAME SECONDS : the result of a stage that was stopped, so long after all others
-# had ended: what is left of it is left out, or, where it had the time, it hangs.
+# cut_short NAME SECONDS : the result of a stage that was stopped, and had told nothing for so
+# long with the machine for itself: what is left of it is left out, or, where that is long, it hangs.
 cut_short() {
 	local line='left out: rest'
-	[ "$2" -le 1500 ] || line="not ok end # still running $2 s after all else"
+	[ "$2" -le 1500 ] || line="not ok end # nothing for $2 s, with nothing beside it"
 	echo "$line" | note "$1"
 	conclude "$1"
 }

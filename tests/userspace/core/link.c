@@ -27,19 +27,20 @@ static u32 crc32(const u8 *p, u32 len)
 
 static void icrc_write(struct sim_wire *wire)
 {
-	u32 crc = crc32(wire->buf, wire->len - SHCA_ICRC_BYTES);
+	/* (a forged header can make other fields of these bytes) */
+	__le32 crc = htole32(crc32(wire->buf, wire->len - SHCA_ICRC_BYTES));
 
 	memcpy(wire->buf + wire->len - SHCA_ICRC_BYTES, &crc, sizeof(crc));
 }
 
 static bool icrc_ok(const struct sim_wire *wire)
 {
-	u32 crc;
+	__le32 crc;
 
 	if (wire->len < SHCA_ICRC_BYTES)
 		return false;
 	memcpy(&crc, wire->buf + wire->len - SHCA_ICRC_BYTES, sizeof(crc));
-	return crc == crc32(wire->buf, wire->len - SHCA_ICRC_BYTES);
+	return le32toh(crc) == crc32(wire->buf, wire->len - SHCA_ICRC_BYTES);
 }
 
 /* exact size, so that the address sanitizer sees the end of the packet */
@@ -254,6 +255,7 @@ void sim_link_tx(struct sim_node *from, const struct shca_pkt *pkt,
 		memcpy(wire->buf + hdr, payload, pkt->paylen);
 	memset(wire->buf + hdr + pkt->paylen, 0, pkt->pad);
 	icrc_write(wire);
+	sim_digest(wire->buf, wire->len);
 	wire->ecn_ce = prng_chance(rng, w->f.ecn);
 	wire->op = pkt->wr ? &from->ops[pkt->wr->wr_id] : NULL;
 	wire->part = pkt->off / w->mtu;
@@ -303,7 +305,8 @@ void sim_link_forge(struct sim_node *to)
 	struct prng *rng = &w->rng;
 	struct shca_pkt pkt;
 	struct sim_wire *wire;
-	u32 hdr, near, i;
+	u32 hdr, near, i, flags;
+	u64 va;
 
 	memset(&pkt, 0, sizeof(pkt));
 	pkt.opcode = prng_chance(rng, 900) ?
@@ -315,20 +318,31 @@ void sim_link_forge(struct sim_node *to)
 	pkt.pkey = 0xffff;
 	pkt.se = prng_chance(rng, 500);
 	pkt.ackreq = prng_chance(rng, 500);
-	near = shca_opcode_info(pkt.opcode)->flags & SHCA_OPF_RESPONSE ?
+	flags = shca_opcode_info(pkt.opcode)->flags;
+	near = flags & SHCA_OPF_RESPONSE ?
 	       to->req.psn.una : to->resp.epsn;
 	pkt.psn = shca_psn_add(near, prng_range(rng, 0, 6) - 3);
 	if (prng_chance(rng, 100))
 		pkt.psn = prng_next(rng) & SHCA_PSN_MASK;
-	pkt.reth.va = to->rem.base + prng_below(rng, to->rem.len);
-	pkt.reth.rkey = to->rem.key;
-	pkt.reth.len = prng_below(rng, prng_chance(rng, 800) ? 9000 : ~0u);
-	pkt.feth.type = prng_below(rng, prng_chance(rng, 800) ? 4 : 16);
-	pkt.feth.level = prng_below(rng, 3);
-	pkt.atomic.va = pkt.reth.va & (prng_chance(rng, 800) ? ~7ull : ~0ull);
-	pkt.atomic.rkey = to->rem.key;
-	pkt.aeth.syndrome = prng_below(rng, 256);
-	pkt.aeth.msn = prng_next(rng) & SHCA_PSN_MASK;
+	/* (a packet has one of these: they share memory) */
+	va = to->rem.base + prng_below(rng, to->rem.len);
+	if (flags & SHCA_OPF_RETH) {
+		pkt.reth.va = va;
+		pkt.reth.rkey = to->rem.key;
+		pkt.reth.len = prng_below(rng, prng_chance(rng, 800) ? 9000 : ~0u);
+	}
+	if (flags & SHCA_OPF_FETH) {
+		pkt.feth.type = prng_below(rng, prng_chance(rng, 800) ? 4 : 16);
+		pkt.feth.level = prng_below(rng, 3);
+	}
+	if (flags & SHCA_OPF_ATOMICETH) {
+		pkt.atomic.va = va & (prng_chance(rng, 800) ? ~7ull : ~0ull);
+		pkt.atomic.rkey = to->rem.key;
+	}
+	if (flags & SHCA_OPF_AETH) {
+		pkt.aeth.syndrome = prng_below(rng, 256);
+		pkt.aeth.msn = prng_next(rng) & SHCA_PSN_MASK;
+	}
 	pkt.paylen = prng_chance(rng, 600) ? w->mtu : prng_below(rng, 4096);
 	if (prng_chance(rng, 200))
 		pkt.paylen = 0;
@@ -346,13 +360,6 @@ void sim_link_forge(struct sim_node *to)
 }
 
 /* ---- arrival -------------------------------------------------------------- */
-
-static void log_rx(struct sim_node *n, const struct shca_pkt *pkt)
-{
-	sim_log(n->w, "node %u rx %-28s psn %06x len %u syn %02x%s", n->idx,
-		shca_opcode_info(pkt->opcode)->name, pkt->psn, pkt->paylen,
-		pkt->aeth.syndrome, pkt->ackreq ? " ackreq" : "");
-}
 
 void sim_link_rx(struct sim_node *to, struct sim_wire *wire)
 {
@@ -381,7 +388,7 @@ void sim_link_rx(struct sim_node *to, struct sim_wire *wire)
 		pkt.path.slid = wire->from_qpn;
 	}
 	pkt.data = wire;
-	log_rx(to, &pkt);
+	sim_log_pkt(to, "rx", &pkt);
 	sim_tape_rx(to, &pkt, wire->ids);
 	flags = shca_opcode_info(pkt.opcode)->flags;
 	if (wire->run)

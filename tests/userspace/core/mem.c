@@ -252,7 +252,8 @@ static enum shca_mem_status door_remote_atomic(void *ctx,
 {
 	struct sim_node *n = ctx;
 	enum shca_mem_status status;
-	u64 v, *at;
+	__le64 *at, stored;
+	u64 v;
 
 	sim_check(n->w, !(pkt->atomic.va & 7), "core: misaligned atomic");
 	if (comes_later(n))
@@ -261,15 +262,21 @@ static enum shca_mem_status door_remote_atomic(void *ctx,
 			      SHCA_ACCESS_REMOTE_ATOMIC);
 	if (status != SHCA_MEM_OK)
 		return status;
-	at = (u64 *)(n->rem.mem + (pkt->atomic.va - n->rem.base));
-	memcpy(&v, at, sizeof(v));
+	/*
+	 * Little-endian on every machine: a forged request may be for other bytes than the
+	 * counter, and the answer's bytes are part of the digest.
+	 */
+	at = (__le64 *)(n->rem.mem + (pkt->atomic.va - n->rem.base));
+	memcpy(&stored, at, sizeof(stored));
+	v = le64toh(stored);
 	*orig = v;
 	sim_model_atomic(n, pkt, v);
 	if ((pkt->opcode & ~SHCA_TRANSPORT_MASK) == SHCA_OP_FETCH_ADD)
 		v += pkt->atomic.swap_add;
 	else if (v == pkt->atomic.compare)
 		v = pkt->atomic.swap_add;
-	memcpy(at, &v, sizeof(v));
+	stored = htole64(v);
+	memcpy(at, &stored, sizeof(stored));
 	return SHCA_MEM_OK;
 }
 

@@ -911,7 +911,8 @@ void sim_check_rest(struct sim_node *n, struct sim_region *r, const u8 *cover)
 static void check_counter(struct sim_node *n)
 {
 	struct sim_node *r = n->peer;
-	u64 v, want = r->counter_model;
+	u64 want = r->counter_model;
+	__le64 v;
 	u32 i;
 
 	for (i = r->next_atomic; i < r->nr_ops; i++) {
@@ -921,7 +922,7 @@ static void check_counter(struct sim_node *n)
 		}
 	}
 	memcpy(&v, sim_region_at(n->w, &n->rem, r->counter_va, 8), sizeof(v));
-	sim_check(n->w, v == want, "node %u: final value of the counter",
+	sim_check(n->w, le64toh(v) == want, "node %u: final value of the counter",
 		  n->idx);
 }
 

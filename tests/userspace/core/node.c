@@ -5,11 +5,14 @@
  */
 #include "sim.h"
 
-static void log_tx(struct sim_node *n, const struct shca_pkt *pkt)
+void sim_log_pkt(struct sim_node *n, const char *dir, const struct shca_pkt *pkt)
 {
-	sim_log(n->w, "node %u tx %-28s psn %06x len %u syn %02x%s", n->idx,
-		shca_opcode_info(pkt->opcode)->name, pkt->psn, pkt->paylen,
-		pkt->aeth.syndrome, pkt->ackreq ? " ackreq" : "");
+	const struct shca_opcode_info *info = shca_opcode_info(pkt->opcode);
+
+	sim_log(n->w, "node %u %s %-28s psn %06x len %u syn %02x%s", n->idx, dir,
+		info->name, pkt->psn, pkt->paylen,
+		info->flags & SHCA_OPF_AETH ? pkt->aeth.syndrome : 0,
+		pkt->ackreq ? " ackreq" : "");
 }
 
 static void pump_later(struct sim_node *n)
@@ -155,6 +158,7 @@ void sim_node_timer(struct sim_node *n)
 		n->quiet_until = 0;
 	n->may_go_back |= n->req.stats.early != early ||
 			  n->req.recovery.again_ns == n->w->now;
+	n->is_probed |= n->req.stats.early != early;
 	n->early += n->req.stats.early - early;
 	n->faults += n->req.stats.timeouts - before;
 	if (n->req.stats.timeouts != before)
@@ -240,7 +244,7 @@ static bool batch_end(struct sim_node *n, struct batch *b)
 	if (batch_refused(n->w, b))
 		return false;
 	for (i = 0; i < b->nr; i++) {
-		log_tx(n, &b->pkt[i]);
+		sim_log_pkt(n, "tx", &b->pkt[i]);
 		sim_model_tx(n, &b->pkt[i]);
 		sim_link_tx(n, &b->pkt[i], b->payload[i]);
 	}

@@ -86,6 +86,7 @@ void sim_packets_start(struct sim_node *n)
 	n->ack_due = false;
 	n->ce_seen = false;
 	n->may_go_back = false;
+	n->is_probed = false;
 	n->probes_out = 0;
 	n->rnr_seen = 0;
 	n->tries = 0;
@@ -356,8 +357,10 @@ void sim_packet_order(struct sim_node *n, struct sim_op *op,
 		/*
 		 * The peer has what is behind a gap: on to what is new, or to what it misses yet.
 		 * It may have told that a request is missing, while answers before it are.
+		 * Behind a tail loss probe nothing is known to be missing.
 		 */
 		sim_check(n->w, pkt->psn == n->req.psn.una ||
+			  (n->is_probed && pkt->psn == n->tx_max) ||
 			  ((n->w->f.holds || n->w->f.keeps) &&
 			   (pkt->psn == n->tx_max || pkt->psn == n->tx_rest ||
 			    pkt->psn == n->tx_last)) ||
@@ -376,6 +379,7 @@ void sim_packet_order(struct sim_node *n, struct sim_op *op,
 	if (shca_psn_diff(n->tx_next, n->tx_max) > 0)
 		n->tx_max = n->tx_next;
 	if (!pkt->again) {
+		n->is_probed = false;
 		check_window(n, op, pkt);
 		sim_credit_used(n, op, pkt);
 	}
@@ -685,6 +689,8 @@ void sim_packet_answered(struct sim_node *n, const struct shca_pkt *pkt,
 	const struct shca_req *req = &n->req;
 
 	check_progress(n, una);
+	/* The peer has what was probed. It may have nothing that is behind it. */
+	n->may_go_back |= n->is_probed && req->psn.una != una;
 	if (rx == SHCA_RX_NAK_SEQ &&
 	    (pkt->aeth.syndrome & ~SHCA_AETH_VALUE) == SHCA_AETH_MISSING)
 		told_missing(n, pkt->psn);

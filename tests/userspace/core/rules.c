@@ -45,10 +45,13 @@ int complain(const char *format, ...)
 static u64 value_of(const void *data, size_t length)
 {
 	u64 value = 0;
+	char *at = (char *)&value;
 
-	/* (of a machine whose first byte is the lowest, as those of the kernel's module) */
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+	at += sizeof(value) - length;
+#endif
 	if (length)
-		memcpy(&value, data, length);
+		memcpy(at, data, length);
 	return value;
 }
 

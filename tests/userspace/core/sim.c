@@ -16,18 +16,32 @@
 #define ENOUGH	5000
 
 static struct sim_world *current;
+static bool digests;
+static uint64_t digest;
+
+/* FNV-1a, over what is the same on every machine */
+void sim_digest(const void *data, size_t len)
+{
+	const u8 *p = data;
+
+	for (; digests && len; len--)
+		digest = (digest ^ *p++) * 0x100000001b3ull;
+}
 
 void sim_log(struct sim_world *w, const char *fmt, ...)
 {
+	char line[200];
 	va_list ap;
 
-	if (!w->verbose)
+	if (!w->verbose && !digests)
 		return;
-	printf("# %12.3f us ", w->now / 1000.0);
 	va_start(ap, fmt);
-	vprintf(fmt, ap);
+	vsnprintf(line, sizeof(line), fmt, ap);
 	va_end(ap);
-	putchar('\n');
+	sim_digest(&(__be64){ htobe64(w->now) }, sizeof(w->now));
+	sim_digest(line, strlen(line));
+	if (w->verbose)
+		printf("# %12.3f us %s\n", w->now / 1000.0, line);
 }
 
 void sim_fail(struct sim_world *w, const char *fmt, ...)
@@ -118,8 +132,11 @@ static void run_seed(uint64_t seed, bool verbose, struct totals *sum)
 	w->seed = seed;
 	w->verbose = verbose;
 	current = w;
+	digest = 0xcbf29ce484222325ull;
 	sim_run(w);
 	current = NULL;
+	if (digests)
+		printf("# seed %" PRIu64 " %016" PRIx64 "\n", seed, digest);
 	sum->packets += w->stat_pkts;
 	sum->faults += w->stat_faults;
 	sum->events += w->nr_events;
@@ -217,6 +234,7 @@ static int usage(void)
 	fprintf(stderr,
 		"sim --seeds N [--first N] [--jobs N]   run seeds\n"
 		"sim --seed N [--verbose]               run one, tell its story\n"
+		"    --digest                           of the packets, times and completions of each seed\n"
 		"    --ladder                           compare what softhca trace makes of them\n"
 		"    --faults FILE                      the link's faults are these rules\n");
 	return 2;
@@ -236,6 +254,9 @@ int main(int argc, char **argv)
 
 		if (!strcmp(argv[i], "--verbose")) {
 			verbose = true;
+		} else if (!strcmp(argv[i], "--digest")) {
+			digests = true;
+			setlinebuf(stdout);	/* the jobs share it */
 		} else if (!strcmp(argv[i], "--ladder")) {
 			sim_tape_on();
 		} else if (!strcmp(argv[i], "--seeds") && more) {

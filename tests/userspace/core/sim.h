@@ -87,7 +87,7 @@ struct sim_op {
 	u8 opcode;
 	u16 flags;
 	u32 len;
-	u32 imm;
+	u32 imm;		/* as on the wire; of others a key, what to flush */
 	u64 compare_add;
 	u64 swap;
 	u64 atomic_before;	/* value the model expects to be returned */
@@ -256,6 +256,7 @@ struct sim_node {
 	/* RC, as requester */
 	u32 tx_next;		/* PSN that follows */
 	bool may_go_back;	/* there was a cause */
+	bool is_probed;		/* nothing new has left since a tail loss probe */
 	u32 probes_out;
 	u32 rnr_seen;		/* RNR NAKs, attempts, time-outs since progress */
 	u32 tries;
@@ -454,6 +455,8 @@ void sim_fail(struct sim_world *w, const char *fmt, ...)
 void sim_log(struct sim_world *w, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
+void sim_log_pkt(struct sim_node *n, const char *dir, const struct shca_pkt *pkt);
+void sim_digest(const void *data, size_t len);
 void sim_count_steps(void);
 
 #define sim_check(w, cond, ...)						\

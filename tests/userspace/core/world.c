@@ -379,6 +379,8 @@ static void plan_op(struct sim_node *n, struct sim_op *op,
 		op->len = 0;
 	n->room -= min_t(u32, op->len, n->room);
 	op->imm = prng_next(rng);
+	if (op->opcode != SHCA_WR_SEND_WITH_INV)
+		op->imm = htobe32(op->imm);
 	op->recv_idx = -1;
 	if (is_local(op)) {
 		op->len = 0;
@@ -481,7 +483,7 @@ static void plan_ops(struct sim_node *n, bool has_fault)
 		n->counter_va = sim_region_take(n->w, &n->peer->rem, 8, 8);
 		n->counter_model = prng_next(rng) | 1;
 		p = sim_region_at(n->w, &n->peer->rem, n->counter_va, 8);
-		memcpy(p, &n->counter_model, 8);
+		memcpy(p, &(__le64){ htole64(n->counter_model) }, 8);
 	}
 	for (i = 0; i < n->nr_ops; i++) {
 		fault = SIM_OK;
