@@ -72,7 +72,9 @@ set_current() {
 # root_key SUITE : what the root of a suite is made from. Image and kernel bundle are as
 # good without the root (a CI job that has cached them, and what a build made, needs none).
 root_key() {
-	key "suite:$1" "$top/scripts/qemu/packages" "$top/scripts/qemu/root" "$top/scripts/build/rdma-core"
+	local made_by=("$top/scripts/qemu/root" "$top/scripts/build/rdma-core")
+	case $1 in *-*) made_by+=("$top/scripts/qemu/root-foreign") ;; esac
+	key "suite:$1" "$top/scripts/qemu/packages" "${made_by[@]}"
 }
 
 # root_tests_key SUITE : what the packages that only tests need are added from (ROOT.tests)
@@ -88,28 +90,86 @@ can_mount() {
 	[ "$(id -u)" != 0 ] || ((0x$value >> 21 & 1))
 }
 
+# architecture ROOT : of a root in build/root, whose name is SUITE (amd64) or SUITE-ARCH. Sets
+#   arch      as Debian names it
+#   triplet   folder of its libraries, and what a cross compiler's name begins with
+#   qemu, qemu_package, machine, console   QEMU's program, the package that has it, its
+#             machine, and what Linux calls the serial port of that
+# shellcheck disable=SC2034 # used by who sources this
+architecture() {
+	case $1 in
+	*-arm64)
+		arch=arm64 triplet=aarch64-linux-gnu
+		qemu=qemu-system-aarch64 qemu_package=qemu-system-arm machine=virt,gic-version=3 console=ttyAMA0
+		;;
+	*)
+		arch=amd64 triplet=x86_64-linux-gnu
+		qemu=qemu-system-x86_64 qemu_package=qemu-system-x86 machine=q35,hpet=off console=ttyS0
+		;;
+	esac
+}
+
 # platform NAME : what a --kernel value stands for. Sets
-#   suite     Debian suite of the guest's kernel, user space, headers, libraries
+#   suite     root of the guest's kernel, user space, headers, libraries: a Debian suite,
+#             followed by "-" and the architecture where it is not amd64
 #   flavour   where the kernel comes from: distribution package, or own build
+#   beside    not empty: the root has another one, and scripts/qemu/kernel/fetch unpacks
+#             this one into the folder of this name
+#   releases  which of the kernels there, a pattern of releases
+#   folders   not empty: the guest mounts folders of the host (9p); else it gets a small disk
 #   tested    the kernel series that the suite is expected to have, and
 #   tested_rdma_core  its release of rdma-core: on these a compiler's warning
 #             fails the build, on newer ones it is told
-# One row per value of the command contract. (SHCA_TESTED=SERIES stands in for
-# both expectations: so a test plays a suite that has moved on.)
+# and what architecture() sets. One row per value of the command contract.
+# (SHCA_TESTED=SERIES stands in for both expectations: so a test plays a suite that
+# has moved on.)
 # shellcheck disable=SC2034 # used by who sources this
 platform() {
+	releases='*' beside='' folders=yes
 	case $1 in
 	6.1) suite=bookworm flavour=distribution tested=6.1 tested_rdma_core=44 ;;
 	6.12) suite=trixie flavour=distribution tested=6.12 tested_rdma_core=56 ;;
 	7.2) suite=forky flavour=distribution tested=7.2 tested_rdma_core=65 ;;
 	debug | kcsan) suite=trixie flavour=own tested=6.12 tested_rdma_core=56 ;;
-	*) die "unknown kernel '$1' (supported: $platforms)" ;;
+	6.1[6-9] | 7.[013])
+		suite=trixie flavour=distribution beside=$build/linux-$1/root releases="$1.*-amd64" tested=$1 tested_rdma_core=56
+		;;
+	cloud)
+		suite=trixie flavour=distribution beside=$build/linux-$1/root releases='*-cloud-amd64' folders=''
+		tested=6.12 tested_rdma_core=56
+		;;
+	rt)
+		suite=trixie flavour=distribution beside=$build/linux-$1/root releases='*-rt-amd64'
+		tested=6.12 tested_rdma_core=56
+		;;
+	arm64 | arm64-16k) suite=trixie-arm64 flavour=distribution releases="*-$1" tested=6.12 tested_rdma_core=56 ;;
+	*) die "unknown kernel '$1' (supported: $platforms; only to build for: $built_platforms)" ;;
 	esac
+	architecture "$suite"
 	if [ -n "${SHCA_TESTED-}" ]; then
 		tested=$SHCA_TESTED tested_rdma_core=$SHCA_TESTED
 	fi
 }
-platforms="6.1 6.12 7.2 debug kcsan"
+platforms="6.1 6.12 6.18 7.2 7.3 cloud rt debug kcsan arm64 arm64-16k"
+built_platforms="6.16 6.17 6.19 7.0 7.1"
+
+# default_kernel : of guests of the architecture ARCH (make ARCH=arm64), which may also be
+# what a kernel's build calls it
+default_kernel() {
+	case ${ARCH-} in
+	'' | amd64 | x86 | x86_64) echo 6.12 ;;
+	arm64 | aarch64) echo arm64 ;;
+	*) die "there are no guests of architecture '$ARCH' (ARCH is amd64 or arm64)" ;;
+	esac
+}
+
+# need_root [--base] ROOT : makes it where it is not there (scripts/qemu/root, root-foreign)
+need_root() {
+	local make_it=root
+	architecture "${!#}"
+	[ "$arch" = amd64 ] || make_it=root-foreign
+	"$top/scripts/qemu/$make_it" "$@"
+}
 
 # series RELEASE : 6.12.117+deb13-amd64 -> 6.12
 series() { sed -E 's/^([0-9]+\.[0-9]+).*/\1/' <<<"$1"; }
@@ -120,7 +180,7 @@ newer() { [ "$1" != "$2" ] && [ "$(printf '%s\n' "$1" "$2" | sort -V | tail -n 1
 # tell_untested RELEASE : a word where softhca has not been tested with a kernel.
 # Those between the tested ones are taken to be like them.
 tell_untested() {
-	local series oldest=6.1 newest=7.2
+	local series oldest=6.1 newest=7.3
 	series=$(series "$1")
 	if newer "$series" "$newest"; then
 		say "warning: kernel $1 is newer than the newest that softhca is tested with ($newest)"
