@@ -156,7 +156,8 @@ def main():
                         results.setdefault((row, who), []).append(device.measure(program, words, column))
             except (Failed, subprocess.TimeoutExpired) as e:
                 print(f"{who}: {e}", file=sys.stderr, flush=True)
-                failed = True
+                # (what a peer cannot do is missing in its column)
+                failed = failed or who == "softhca"
     medians = {key: statistics.median(values) for key, values in results.items()}
     stream = medians.get(("STREAM", "tcp"))
     print(f"\n{'row':18}{'':7}{'softhca':>12}{'rxe':>12}{'tcp':>10}{'x rxe':>8}{'bar':>6}{'x tcp':>8}{'bar':>6}")

@@ -61,11 +61,14 @@ def print_all(rows):
             if not row:
                 continue
             rxe = rows.get(*key, "rxe")
-            ratio = f"{row['median'] / rxe:.2f}" if rxe and who != "rxe" else ""
+            ratio = f"{row['median'] / rxe:.2f}" if rxe and row["reps"] and who != "rxe" else ""
             lines.append([path, op, size_text(size), str(qps), who, number(row["median"]), number(row["min"]),
                           number(row["max"]), number(row["p99"]), number(row["p999"]), metric, str(row["reps"]), ratio])
     table(["path", "operation", "size", "QPs", "who", "median", "min", "max", "p99", "p99.9", "", "reps", "x rxe"],
           lines, 2)
+    for row in rows.rows:
+        if row["note"]:
+            print(f"{row['who']} {row['path']} {row['op']} {size_text(row['size'])} x{row['qps']}: {row['note']}")
 
 
 def bars(rows):
@@ -162,7 +165,7 @@ def plot(rows, path):
                                    gridspec_kw={"height_ratios": [len(keys[m]) + 1 for m in metrics]})
     for axis, metric in zip(axes[:, 0], metrics):
         for place, who in enumerate(WHOS):
-            found = [(i, rows.by_key[k + (who,)]) for i, k in enumerate(keys[metric]) if k + (who,) in rows.by_key]
+            found = [(i, rows.by_key[k + (who,)]) for i, k in enumerate(keys[metric]) if rows.get(*k, who)]
             if not found:
                 continue
             spread = [[r["median"] - r["min"] for _, r in found], [r["max"] - r["median"] for _, r in found]]
@@ -193,7 +196,7 @@ def plot_sizes(rows, path):
     lines = []
     for where, op, who, words, colour in BY_SIZE:
         found = sorted((r["size"], r["median"], r["min"], r["max"]) for r in rows.rows
-                       if (r["path"], r["op"], r["who"], r["metric"], r["qps"]) == (where, op, who, "MiB/s", 1))
+                       if (r["path"], r["op"], r["who"], r["metric"], r["qps"]) == (where, op, who, "MiB/s", 1) and r["reps"])
         if len(found) >= FEWEST_SIZES:
             lines.append((words, colour, *zip(*found)))
     if not any(words.startswith("softhca") for words, *_ in lines):

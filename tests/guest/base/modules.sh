@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-# kernels: 6.1 6.12 7.2
+# kernels: 6.1 6.12 6.18 7.2 7.3
 # modules: scsi_debug,sg,sr_mod,st,ses,scsi_dh_alua,scsi_dh_rdac,scsi_dh_emc
 #
 # Modules of the guest: those that docs/applications.md says are there, and those that it

@@ -45,6 +45,9 @@ two_ports 4230
 run ip link set lo up
 make_active shib_a 1
 make_active shib_b 2
+# HOQLife infinite. (With its default, 4 s, a machine that needs longer for the packets of a window
+# loses what waits behind them. OpenSM sets it at switches only.)
+run "$(dirname "$0")/../helpers/ib-port-info.py" shib_a 42 0x1f 20
 
 check write whole "${write[@]}"
 check read left 1 400 bandwidth shib_b ib_read_bw -s 65536 -n 50
@@ -101,7 +104,13 @@ waits() { [ "$(counter shib_a tx_credit_waits)" -gt $(($1 + 500)) ]; }
 run singles 1 18601
 run singles 2 18602
 check beside_singles.link_is_full wait_for 60 waits "$(counter shib_a tx_credit_waits)"
+# none_dropped SINCE : else says what was, and whether the link went down
+none_dropped() {
+	[ "$(counter shib_a tx_dropped_locally)" = "$1" ] && return
+	grep -H . /sys/class/infiniband/shib_?/ports/1/{hw_counters,counters}/* | grep -v ':0$'
+	return 1
+}
 dropped=$(counter shib_a tx_dropped_locally)
 check beside_singles.batches_pass bandwidth shib_b ib_write_bw -S 3 -m 256 -s 61440 -n 5
-check beside_singles.nothing_is_lost [ "$(counter shib_a tx_dropped_locally)" = "$dropped" ]
+check beside_singles.nothing_is_lost none_dropped "$dropped"
 check beside_singles.they_still_send kill -0 "${single[1]}" "${single[2]}"

@@ -4,7 +4,7 @@
 # The stock tools at an InfiniBand link: opensm -o, each attribute by smpquery, the states
 # of a port by ibportstate, the subnet and its errors by iblinkinfo and ibqueryerrors,
 # node_exporter, tshark. OpenSM sweeps each second meanwhile, without an error line in its
-# log; in soak for ten minutes.
+# log; in soak for ten minutes. The netdevs at the ends of the link have different MTUs.
 #
 # timeout: 300
 . "$(dirname "$0")/../lib.sh"
@@ -17,7 +17,7 @@ modprobe ib_umad || skip "this kernel has no ib_umad"
 helpers=$(dirname "$0")/../helpers
 sweeps=${SHCA_SOAK:+600}
 sweeps=${sweeps:-10}
-two_ports 2200
+two_ports 4230 2182
 run ip link set lo up
 
 watch_events shib_b
@@ -97,6 +97,30 @@ check saquery.groups asks '[Ff][Ff]12:401[Bb]' saquery -C shib_a MCMR
 check sweeps wait_for $((sweeps + 60)) has_swept "$sweeps"
 check sweeps.no_errors no_errors
 
+# ---- heavy sweeps: OpenSM takes a link down whose ends do not have the smaller MTU of both
+heavy_sweeps() { grep -c -e '-> SUBNET UP' /tmp/opensm.log; }
+has_swept_all() { [ "$(heavy_sweeps)" -gt "$1" ]; }
+sweep_all() {
+	local before _
+	for _ in $(seq 20); do
+		before=$(heavy_sweeps)
+		kill -HUP $opensm_pid
+		wait_for 30 has_swept_all "$before" || return
+	done
+}
+both_downed() { attribute shib_a counters/link_downed; attribute shib_b counters/link_downed; }
+for port in "shib_a 4096" "shib_b 2048"; do
+	read -r port mtu <<<"$port"
+	check "mtus.cap.$port" asks "MtuCap:\.*$mtu" smpquery -C "$port" -D portinfo 0 1
+	check "mtus.neighbor.$port" asks 'NeighborMTU:\.*2048' smpquery -C "$port" -D portinfo 0 1
+done
+before=$(both_downed)
+check mtus.heavy_sweeps sweep_all
+check mtus.link_is_never_down [ "$(both_downed)" = "$before" ]
+check mtus.active has shib_a state ACTIVE
+check mtus.active_peer has shib_b state ACTIVE
+check mtus.no_errors no_errors
+
 # ---- states of a port, with the manager at work
 check ibportstate.query asks 'LinkState:\.*Active' ibportstate -C shib_a $lid_b 1
 check ibportstate.query_directed asks 'LinkState:\.*Active' ibportstate -C shib_a -D 0,1 1
@@ -132,7 +156,8 @@ check ibportstate.disable timeout $((20 * slow)) ibportstate -C shib_a $lid_b 1 
 check ibportstate.is_disabled becomes shib_b phys_state Disabled
 check ibportstate.peer_is_down becomes shib_a state DOWN
 # Nobody else reaches it any more.
-check ibportstate.enable "$helpers/ib-enable.py" shib_b
+# (polling)
+check ibportstate.enable "$helpers/ib-port-info.py" shib_b 33 0xf0 0x20
 # (OpenSM resets a port that it has seen alone, maybe when its link is up again.)
 check ibportstate.is_enabled comes_back 2
 

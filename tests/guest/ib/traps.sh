@@ -18,6 +18,8 @@ logged() { grep -q "$@" /tmp/opensm.log; }
 times() { grep -c "num:$1 " /tmp/opensm.log; }
 
 two_ports 1500
+# What is sent first is looked at first.
+run in_order "$ns_a" veth_a
 
 # Datagrams with this PSN stay in the receiver's buffer for a while.
 run in_a softhca fault add dev=shib_a do=delay dir=rx opcode=0x64 psn=0x1234 delay=2s

@@ -5,7 +5,7 @@
 # 30 s.
 . "$(dirname "$0")/../lib.sh"
 
-library=$(echo /usr/lib/x86_64-linux-gnu/libibverbs/libsofthca-rdmav*.so)
+library=$(echo /usr/lib/*-linux-gnu/libibverbs/libsofthca-rdmav*.so)
 # finds CHECK TEXT CURE [COMMAND...] : the doctor (run by COMMAND) has this problem and this
 # cure for it, and its status says so
 finds() {
@@ -125,7 +125,7 @@ check rdma_cm.missing while_away /dev/infiniband/rdma_cm rdma_cm 'there is no /d
 check provider.missing while_away "$library" provider "cannot load the provider ${library##*/}" 'make && sudo make install'
 check provider.unknown while_away /etc/libibverbs.d/softhca.driver provider \
 	'libibverbs does not know the provider: there is no /etc/libibverbs.d/softhca.driver' 'sudo make install'
-lib=$(readlink -f /usr/lib/x86_64-linux-gnu/libibverbs.so.1)
+lib=$(readlink -f /usr/lib/*-linux-gnu/libibverbs.so.1)
 check provider.no_libibverbs while_away "$lib" provider 'libibverbs is not installed' 'apt-get install libibverbs1'
 echo 0.0 >/tmp/doctor.version
 run mount --bind /tmp/doctor.version /sys/module/softhca/version

@@ -41,7 +41,7 @@ wrong() {
 	check "file.$name" says 2 "$message" softhca up /tmp/lab.file
 }
 one='end ns=a dev=shca0 addr=10.0.0.1/24' two='end ns=b dev=shca1 addr=10.0.0.2/24'
-check file.missing says 1 "up: nonesuch: No such file or directory (a path, or one of: pair, rails, star, subnet)" softhca up nonesuch
+check file.missing says 1 "up: nonesuch: No such file or directory (a path, or one of: fat-tree, pair, rails, star, subnet)" softhca up nonesuch
 check file.folder says 1 'up: /tmp: Is a directory' softhca up /tmp
 check file.binary says 2 "/bin/true line 1: " softhca up /bin/true
 check file.stdin says 2 "softhca: - line 1: unknown word 'rope'" softhca up - <<<'rope x'
@@ -49,10 +49,10 @@ check file.not_one says 2 "up: unexpected word 'rails'" softhca up pair rails
 wrong empty 0 "softhca: /tmp/lab.file: no link (expected: a line 'link NAME', and 'end' for each of its ends)" '# nothing'
 wrong word 2 "unknown word 'host' (expected: link or end)" '# a comment' 'host a'
 wrong long_line 2 'longer than 1022 characters' 'link x' "$(printf '%01100d' 0)"
-wrong link_without_name 1 'link: missing its name (expected: link NAME [type=TYPE] [mtu=MTU])' 'link mtu=1500'
+wrong link_without_name 1 'link: missing its name (expected: link NAME [type=TYPE] [mtu=MTU] [fabric=FILE])' 'link mtu=1500'
 wrong link_name 1 "link: invalid name '../x' (expected: 1 to 31 letters, digits, '-', '_' and '.', a letter or digit first)" 'link ../x'
 wrong link_twice 4 'link x is in line 1 already' 'link x' "$one" "$two" 'link x'
-wrong link_word 1 "unknown word 'speed=10' of link (expected KEY=VALUE, of: type, mtu)" 'link x speed=10'
+wrong link_word 1 "unknown word 'speed=10' of link (expected KEY=VALUE, of: type, mtu, fabric)" 'link x speed=10'
 wrong link_type 1 "type: unknown type 'rxe' (expected: softhca or softhca_ib)" 'link x type=rxe'
 wrong given_twice 1 'mtu: given twice' 'link x mtu=1500 mtu=9000'
 for mtu in 67 65536 9k -1; do
@@ -62,7 +62,10 @@ wrong mtu.ipv6 2 "mtu: 1000 is too small for fd00::1/64 (expected with IPv6: 128
 wrong mtu.infiniband 1 'mtu: 389 is too small for an InfiniBand link (expected: 390 to 65535)' 'link x type=softhca_ib mtu=389' "$one" "$two"
 wrong one_end 1 'link x has 1 end (expected: 2 of a cable, or more of a switch)' 'link x' "$one"
 wrong no_end 1 'link x has 0 ends' 'link x' 'link y' "$one" "$two"
-wrong infiniband_switch 1 'link x has 3 ends, and there are no InfiniBand switches (expected: 2)' 'link x type=softhca_ib' "$one" "$two" 'end ns=c dev=shca2'
+wrong fabric.ethernet 1 'fabric: only InfiniBand has one (expected with it: type=softhca_ib)' 'link x fabric=mesh=2x2'
+wrong fabric.shape 1 'fabric: softhca-fabric: --fat-tree=3: wanted is an even number' 'link x type=softhca_ib fabric=fat-tree=3' "$one" "$two"
+wrong fabric.no_file 1 'fabric: /tmp/nonesuch: No such file' 'link x type=softhca_ib fabric=nonesuch' "$one" "$two"
+wrong fabric.hosts 1 'link x has 2 ends, and its fabric 1 hosts' 'link x type=softhca_ib fabric=mesh=1x1' "$one" "$two"
 wrong end_first 1 "end: no line 'link NAME' is before it" "$one"
 wrong end_word 2 "unknown word 'device=shca0' of end (expected KEY=VALUE, of: ns, dev, netdev, addr)" 'link x' 'end ns=a device=shca0'
 wrong no_ns 2 'ns: missing, the network namespace of the end' 'link x' 'end dev=shca0 addr=10.0.0.1/24'
@@ -196,7 +199,7 @@ check complete.namespaces offers 'a b' run -n ''
 check complete.namespace_of_the_long_option offers b run --namespace b
 # (files of this folder are offered, too, and it has none)
 run eval 'mkdir -p /tmp/lab.empty && cd /tmp/lab.empty'
-check complete.topologies offers 'pair rails star subnet' up ''
+check complete.topologies offers 'fat-tree pair rails star subnet' up ''
 check complete.topology offers 'star subnet' up s
 
 # ---- down

@@ -10,7 +10,7 @@
 
 page=$test_programs/docs/when-it-does-not-work.md
 hello=/usr/local/share/softhca/examples/hello
-libraries=(/usr/lib/x86_64-linux-gnu/libibverbs/libsofthca-rdmav*.so)
+libraries=(/usr/lib/*-linux-gnu/libibverbs/libsofthca-rdmav*.so)
 library=${libraries[0]}
 make_pair 1500
 softhca_is_first=$(rdma link show | grep -c shca)
