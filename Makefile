@@ -5,10 +5,12 @@
 #   make help          this text
 #   make               module and provider for KDIR (default: the running kernel)
 #   make demo          two devices in a QEMU guest exchange real traffic
+#   make demo-fabric   an InfiniBand cluster in a guest: OpenSM, MPI, a cable that is cut, a picture
 #   make check         the tests that tell most, in minutes
 #   make check-all     every test; for either, TESTS=pattern runs those of all that fit,
 #                      KERNELS="6.1 7.2 debug kcsan" all guest tests on other kernels,
-#                      BUILDS=all also builds for every kernel and tests the packages
+#                      BUILDS=all also builds for every kernel and tests the packages;
+#                      demo, check, check-all: ARCH=arm64 takes guests of that architecture
 #   make soak          the long forms of the tests
 #   make style         prose, codespell, pyflakes, shellcheck, clang-format, kernel-doc, checkpatch, sparse
 #   make deb           packages: the module for DKMS, the provider and the tool
@@ -22,6 +24,7 @@
 .NOTPARALLEL:
 
 KDIR ?= /lib/modules/$(shell uname -r)/build
+ARCH ?=
 KERNELS ?=
 TESTS ?=
 
@@ -47,13 +50,16 @@ uninstall:
 	@scripts/build/host uninstall
 
 demo:
-	@scripts/demo
+	@ARCH='$(ARCH)' scripts/demo
+
+demo-fabric:
+	@ARCH='$(ARCH)' scripts/demo fabric
 
 check:
-	@TESTS='$(TESTS)' KERNELS='$(KERNELS)' BUILDS='$(BUILDS)' scripts/check
+	@ARCH='$(ARCH)' TESTS='$(TESTS)' KERNELS='$(KERNELS)' BUILDS='$(BUILDS)' scripts/check
 
 check-all:
-	@TESTS='$(TESTS)' KERNELS='$(KERNELS)' BUILDS='$(BUILDS)' scripts/check --all
+	@ARCH='$(ARCH)' TESTS='$(TESTS)' KERNELS='$(KERNELS)' BUILDS='$(BUILDS)' scripts/check --all
 
 style:
 	@scripts/setup-host --style
@@ -63,15 +69,15 @@ deb:
 	@scripts/build/deb
 
 soak:
-	@TESTS='$(TESTS)' KERNELS='$(KERNELS)' scripts/check --soak
+	@ARCH='$(ARCH)' TESTS='$(TESTS)' KERNELS='$(KERNELS)' scripts/check --soak
 
 bench:
 	@scripts/bench
 
 clean:
-	rm -rf build/module build/parts build/provider build/programs build/guest-install build/core build/fuzz build/run build/log build/check build/deb build/bench build/ns3/out build/fabric/out
+	rm -rf build/module build/parts build/configurations/tree build/configurations/module build/provider build/programs build/guest-install build/core build/fuzz build/run build/log build/check build/deb build/bench build/ns3/out build/architectures/out build/fabric/out build/fabric/host
 
 distclean: clean
 	@scripts/build/host distclean
 
-.PHONY: all help packages modules provider install uninstall demo check check-all soak bench style deb clean distclean
+.PHONY: all help packages modules provider install uninstall demo demo-fabric check check-all soak bench style deb clean distclean
