@@ -12,8 +12,6 @@
 
 #define EVENTS			64
 #define NS_PER_S		1000000000ull
-/* After this time, others had the CPU. */
-#define LATE_NS			100000000ull
 
 u64 loop_now(void)
 {
@@ -67,32 +65,16 @@ void loop_close(struct loop *loop)
 	close(loop->epoll);
 }
 
-/* Return: when it saw what was ready. */
-static u64 turn(struct loop *loop, const struct timespec *time)
+void loop_wait(struct loop *loop, u64 deadline)
 {
+	u64 now = loop_now(), wait = deadline > now ? deadline - now : 0;
+	struct timespec time = { .tv_sec = wait / NS_PER_S, .tv_nsec = wait % NS_PER_S };
 	struct epoll_event events[EVENTS];
-	int nr = epoll_pwait2(loop->epoll, events, EVENTS, time, NULL), i;
-	u64 seen = loop_now();
+	int nr = epoll_pwait2(loop->epoll, events, EVENTS, deadline == ~0ull ? NULL : &time, NULL), i;
 
 	for (i = 0; i < nr; i++) {
 		struct watch *watch = events[i].data.ptr;
 
 		watch->ready(watch);
 	}
-	return seen;
-}
-
-void loop_wait(struct loop *loop, u64 deadline)
-{
-	static const struct timespec now_or_never;
-	u64 now = loop_now(), wait = deadline > now ? deadline - now : 0, seen;
-	struct timespec time = { .tv_sec = wait / NS_PER_S, .tv_nsec = wait % NS_PER_S };
-
-	/*
-	 * What has come meanwhile is first, because the caller looks at the time next: it would take a
-	 * peer for silent whose hello waits here.
-	 */
-	seen = turn(loop, deadline == ~0ull ? NULL : &time);
-	if (loop_now() - seen > LATE_NS)
-		turn(loop, &now_or_never);
 }

@@ -263,6 +263,44 @@ static void silent_peer_is_lost(struct kunit *test)
 	expect_up(test, seg, 0, 1);
 }
 
+/* The machine stands still, and its ports with it: the link is up afterwards, and was up meanwhile. */
+static void own_pause_is_no_silence(struct kunit *test)
+{
+	struct segment *seg = segment(test, 2);
+	u32 i;
+
+	run(seg, 100);
+	for (i = 0; i < 5; i++) {
+		seg->now += (1 + i) * SHCA_IB_HELLO_LOST_NS;
+		run(seg, 30);
+	}
+	expect_up(test, seg, 0, 1);
+	KUNIT_EXPECT_EQ(test, seg->downs[0] + seg->downs[1], 0u);
+	/* Of two ends, one stands still: the other one, which runs, takes it for lost. */
+	seg->deaf[0] = true;
+	run(seg, 1200);
+	KUNIT_EXPECT_EQ(test, seg->downs[0], 1u);
+}
+
+/* Only what a port is late by is forgiven, so that a slow machine finds a dead peer, too. */
+static void slow_port_finds_silence(struct kunit *test)
+{
+	struct segment *seg = segment(test, 2);
+	struct shca_ib_port *port = &seg->port[0];
+	struct shca_ib_hello hello;
+	u32 i;
+
+	run(seg, 100);
+	seg->now = port->heard_at;
+	for (i = 0; i < 10; i++) {
+		KUNIT_EXPECT_EQ(test, shca_ib_port_tick(port, seg->now), 0u);
+		shca_ib_port_tx(port, &hello, seg->now);
+		KUNIT_EXPECT_EQ(test, port->due, seg->now + SHCA_IB_HELLO_NS);
+		seg->now = port->due + 3 * SHCA_IB_HELLO_NS;
+	}
+	KUNIT_EXPECT_EQ(test, shca_ib_port_tick(port, seg->now), SHCA_IB_EV_DOWN);
+}
+
 /* The deadline is the earlier one of: hello due, peer lost. */
 static void deadline_is_the_loss(struct kunit *test)
 {
@@ -640,6 +678,8 @@ static struct kunit_case ib_hello_cases[] = {
 	KUNIT_CASE(lone_port_polls),
 	KUNIT_CASE(one_way_is_no_link),
 	KUNIT_CASE(silent_peer_is_lost),
+	KUNIT_CASE(own_pause_is_no_silence),
+	KUNIT_CASE(slow_port_finds_silence),
 	KUNIT_CASE(deadline_is_the_loss),
 	KUNIT_CASE(bye_is_the_end_at_once),
 	KUNIT_CASE(bye_of_a_unknown_peer_is_ignored),

@@ -189,7 +189,12 @@ u32 shca_ib_port_tick(struct shca_ib_port *port, u64 now)
 {
 	if (port->request && now - port->asked_at >= SHCA_IB_ANSWER_NS)
 		return port_obey(port, now);
-	if (!shca_ib_port_has_peer(port) || now - port->heard_at < SHCA_IB_HELLO_LOST_NS)
+	if (!shca_ib_port_has_peer(port))
+		return 0;
+	/* A machine that stood still heard nobody. The peer is silent only while this port runs. */
+	if (now >= port->due + SHCA_IB_HELLO_NS)
+		port->heard_at = min_t(u64, port->heard_at + (now - port->due), now);
+	if (now - port->heard_at < SHCA_IB_HELLO_LOST_NS)
 		return 0;
 	return port_restart(port, SHCA_IB_PHYS_POLLING, now);
 }

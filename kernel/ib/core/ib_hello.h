@@ -151,7 +151,12 @@ u32 shca_ib_port_ask(struct shca_ib_port *port, bool disable, u64 now);
 u32 shca_ib_port_rx(struct shca_ib_port *port, const struct shca_ib_hello *hello,
 		    const u8 *mac, u64 now);
 
-/* The deadline may have passed. Followed by shca_ib_port_tx(). Return: SHCA_IB_EV_*. */
+/*
+ * The deadline may have passed. Followed by shca_ib_port_tx(). A caller that is late by an
+ * interval of hellos or more has not heard the peer meanwhile: that time is no silence.
+ *
+ * Return: SHCA_IB_EV_*
+ */
 u32 shca_ib_port_tick(struct shca_ib_port *port, u64 now);
 
 /* Must a hello be sent now? Fills in @hello if so. */

@@ -3,9 +3,9 @@
 #
 # Two guests as hosts of softhca-fabric, which runs on the machine (scripts/qemu/vm --fabric,
 # tests/fabric/guests.topo): OpenSM in one guest configures switches and ports, data is checked,
-# and nothing is lost. Under traffic, the process is killed, ends and hangs; OpenSM is killed, and a
-# guest loses its power: all ports are Active again, and nothing of before is left. ROUNDS times each
-# (1; 20 in make soak).
+# and nothing is lost. Under traffic, all stand still for a while, which no port notices; the process
+# is killed, ends and hangs; OpenSM is killed, and a guest loses its power: all ports are Active
+# again, and nothing of before is left. ROUNDS times each (1; 20 in make soak).
 #
 # timeout: 1200
 . "$(dirname "$0")/../lib.sh"
@@ -80,15 +80,18 @@ nothing_is_lost() {
 	done
 	# (A port counts what it sends before it is Active.)
 	ibqueryerrors --switch --suppress PortXmitWait >/tmp/out 2>&1
-	! grep -E '\[[A-Z]' /tmp/out
+	! grep -E '\[[A-Z]' /tmp/out && return
+	echo "link_downed of the guests: $(links_downed), $(other_links_downed)"
+	return 1
 }
+links_downed() { cat /sys/class/infiniband/shib0/ports/1/counters/link_downed; }
+other_links_downed() { on node2 cat /sys/class/infiniband/shib0/ports/1/counters/link_downed; }
 check nothing_is_lost nothing_is_lost
 no_errors() { ! opensm_errors "$@"; }
 check opensm_has_no_errors no_errors
 
 # ---- the process, under traffic that has to go on
 # (the link may be up again before anybody looks)
-links_downed() { cat /sys/class/infiniband/shib0/ports/1/counters/link_downed; }
 fabric_signal() {
 	downed=$(links_downed)
 	echo "$1" >/run/vm/fabric-signal
@@ -110,6 +113,12 @@ goes_on() {
 }
 run begin_traffic
 check traffic goes_on
+for ((round = 1; round <= rounds; round++)); do
+	fabric_signal PAUSE
+	run wait_for 10 is_taken
+	check $round.pause.traffic goes_on
+	check $round.pause nothing_is_lost
+done
 for ((round = 1; round <= rounds; round++)); do
 	for signals in KILL TERM STOP.CONT STOP.KILL; do
 		fabric_signal ${signals%.*}
