@@ -103,6 +103,7 @@ struct fab_turn {
  * @waits:	a packet waits, and none can leave
  * @is_ready:	in the list of outputs with work
  * @is_late:	in the list of outputs whose packets wait
+ * @is_paced:	since its cable was busy, a packet has waited for nothing else
  * @rate:	bytes a second that its cable carries; 0: as many as come
  * @delay:	ns that a packet takes to the switch at its other end
  * @flight:	packets that are in its cable
@@ -127,6 +128,7 @@ struct fab_io {
 	bool waits;
 	bool is_ready;
 	bool is_late;
+	bool is_paced;
 	u64 rate;
 	u64 delay;
 	struct fab_packet *flight;

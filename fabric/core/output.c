@@ -9,8 +9,12 @@
 #define LIFE_FOR_EVER		20
 /* A lane that is stalled is so for this many times HOQLife. */
 #define STALL_LIVES		8
-/* A cable with a rate makes up for what its output has not sent in so many ns. */
+/*
+ * A cable with a rate makes up for what its output has not sent in so many ns: while nothing waited,
+ * and while a packet waited for the cable, since the caller may have been late.
+ */
 #define BURST_NS		100000
+#define BURST_LATE_NS		1000000000ull
 /* Packets that leave outputs in one call: they may go round in a circle of cables. */
 #define RUN_MOST		1024
 
@@ -311,8 +315,10 @@ static bool is_busy(const struct fab_port *out)
 
 static void occupy(struct fab_port *out, u32 len)
 {
-	if (out->io->rate)
-		fab_pace(&out->io->busy, out->node->fabric->now, BURST_NS, len, out->io->rate);
+	struct fab_io *io = out->io;
+
+	if (io->rate)
+		fab_pace(&io->busy, out->node->fabric->now, io->is_paced ? BURST_LATE_NS : BURST_NS, len, io->rate);
 }
 
 static bool is_each(const struct fab_io *io, u32 each)
@@ -422,6 +428,7 @@ static void run(struct fab_port *out)
 			continue;
 		}
 		if (is_busy(out)) {
+			io->is_paced = true;
 			set_waits(out, false);
 			watch(out);
 			return;
@@ -441,6 +448,7 @@ static void run(struct fab_port *out)
 		else
 			discard(out, lane, FAB_DETAIL_MTU);
 	}
+	io->is_paced = false;
 	set_waits(out, io->wanted);
 }
 

@@ -2362,6 +2362,36 @@ static void rate_times(void)
 	end(w);
 }
 
+/*
+ * A caller that is late does not make the cable slower: packets that waited for it leave at once. One
+ * that has carried nothing makes up for 0.1 ms only.
+ */
+static void rate_late(void)
+{
+	struct world *w = begin_one();
+	const u64 *sent = &port(w, 0, 2)->counters.xmit_pkts;
+	u64 late = 25 * MS;
+	u32 i;
+
+	port(w, 0, 2)->io->rate = 1050000;	/* a packet takes 1 ms */
+	for (i = 0; i < 30; i++)
+		CHECK(host_send(w, &w->host[0], &w->host[1], 0, 1024), true);
+	pass(w, MS / 10);
+	CHECK(*sent, 1);
+	w->now += late;
+	fab_data_advance(&w->fabric, w->now);
+	CHECK(*sent, 26);
+	w->now += late;
+	fab_data_advance(&w->fabric, w->now);
+	CHECK(*sent, 30);
+	pass(w, MS / 10);
+	for (i = 0; i < 10; i++)
+		CHECK(host_send(w, &w->host[0], &w->host[1], 0, 1024), true);
+	pass(w, MS / 10);
+	CHECK(*sent, 31);
+	end(w);
+}
+
 /* A datagram for a group is for no agent: all would answer, and to whom its sender likes. */
 static void group_mad(void)
 {
@@ -4232,6 +4262,7 @@ static const struct {
 	{ "no_credits_fill", no_credits_fill },
 	{ "circle", circle },
 	{ "rate_times", rate_times },
+	{ "rate_late", rate_late },
 	{ "group_mad", group_mad },
 	{ "mad_pkeys", mad_pkeys },
 	{ "group_waits", group_waits },
