@@ -139,9 +139,19 @@ static ssize_t hw_rev_show(struct device *device, struct device_attribute *attr,
 }
 static DEVICE_ATTR_RO(hw_rev);
 
+/* The netdev's name, as rdma_rxe has it for scripts */
+static ssize_t parent_show(struct device *device, struct device_attribute *attr, char *buf)
+{
+	struct shca_dev *dev = rdma_device_to_drv_device(device, struct shca_dev, ibdev);
+
+	return sysfs_emit(buf, "%s\n", netdev_name(dev->ndev));
+}
+static DEVICE_ATTR_RO(parent);
+
 static struct attribute *shca_sysfs_attrs[] = {
 	&dev_attr_hca_type.attr,
 	&dev_attr_hw_rev.attr,
+	&dev_attr_parent.attr,
 	NULL
 };
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* Module init, and module exit in the reverse order. */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
 #include <linux/module.h>
 #include <rdma/rdma_netlink.h>
 
@@ -26,6 +28,78 @@ static struct rdma_link_ops shca_rdma_link_ib_ops = {
 	.type = "softhca_ib",
 	.newlink = shca_newlink_ib,
 };
+
+static struct rdma_link_ops shca_rdma_link_rxe_ops = {
+	.type = "rxe",
+	.newlink = shca_newlink,
+};
+
+static bool shca_as_rxe;
+module_param_named(as_rxe, shca_as_rxe, bool, 0444);
+MODULE_PARM_DESC(as_rxe,
+		 "`rdma link add` with type rxe makes a softhca device, too; excludes rdma_rxe");
+
+/*
+ * Keep rdma_rxe from loading while its link type is ours: rdma_link_register() warns about a
+ * type that is registered, and rdma_rxe's exit would then remove an entry that is in no list.
+ * EBUSY, since modprobe takes EEXIST for success.
+ */
+static int shca_rxe_notify(struct notifier_block *nb, unsigned long state, void *data)
+{
+	const struct module *module = data;
+
+	if (state != MODULE_STATE_COMING || strcmp(module->name, "rdma_rxe"))
+		return NOTIFY_DONE;
+	pr_err("rdma_rxe is refused: this module has link type rxe (as_rxe=1)\n");
+	return notifier_from_errno(-EBUSY);
+}
+
+static struct notifier_block shca_rxe_notifier = {
+	.notifier_call = shca_rxe_notify,
+};
+
+/*
+ * A module has its folder in /sys/module from before its init until after its exit. An rdma_rxe
+ * that loads at this moment, between its notifiers and that folder, is not found.
+ */
+static bool __init shca_rxe_is_loaded(void)
+{
+#ifdef MODULE
+	struct kobject *rxe = kset_find_obj(THIS_MODULE->mkobj.kobj.kset, "rdma_rxe");
+
+	kobject_put(rxe);
+	return rxe;
+#else
+	return IS_BUILTIN(CONFIG_RDMA_RXE);
+#endif
+}
+
+static int __init shca_rxe_init(void)
+{
+	int err;
+
+	if (!shca_as_rxe)
+		return 0;
+	err = register_module_notifier(&shca_rxe_notifier);
+	if (err)
+		return err;
+	/* After the notifier, which refuses the rdma_rxe that comes from now on */
+	if (shca_rxe_is_loaded()) {
+		pr_err("as_rxe=1 is refused: rdma_rxe is loaded and has link type rxe (try 'rmmod rdma_rxe')\n");
+		unregister_module_notifier(&shca_rxe_notifier);
+		return -EBUSY;
+	}
+	rdma_link_register(&shca_rdma_link_rxe_ops);
+	return 0;
+}
+
+static void __exit shca_rxe_exit(void)
+{
+	if (!shca_as_rxe)
+		return;
+	rdma_link_unregister(&shca_rdma_link_rxe_ops);
+	unregister_module_notifier(&shca_rxe_notifier);
+}
 
 static int __init shca_init(void)
 {
@@ -54,6 +128,9 @@ static int __init shca_init(void)
 	err = shca_netlink_init();
 	if (err)
 		goto err_neigh;
+	err = shca_rxe_init();
+	if (err)
+		goto err_netlink;
 	rdma_link_register(&shca_rdma_link_ops);
 	if (IS_ENABLED(CONFIG_SOFTHCA_IB)) {
 		shca_ib_init();
@@ -62,6 +139,8 @@ static int __init shca_init(void)
 	}
 	return 0;
 
+err_netlink:
+	shca_netlink_exit();
 err_neigh:
 	shca_neigh_event_exit();
 err_lo:
@@ -79,6 +158,7 @@ err_icrc:
 
 static void __exit shca_exit(void)
 {
+	shca_rxe_exit();
 	if (IS_ENABLED(CONFIG_SOFTHCA_IB))
 		rdma_link_unregister(&shca_rdma_link_ib_ops);
 	rdma_link_unregister(&shca_rdma_link_ops);

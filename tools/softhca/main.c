@@ -22,6 +22,7 @@ const struct command *const command_groups[] = {
 	fault_commands,
 	trace_commands,
 	top_commands,
+	compat_commands,
 	own_commands,
 	NULL
 };

@@ -85,6 +85,7 @@ struct command {
 
 /* The table: an array of rows per group; an empty row ends each. */
 extern const struct command *const command_groups[];
+extern const struct command compat_commands[];
 extern const struct command dev_commands[];
 extern const struct command doctor_commands[];
 extern const struct command explain_commands[];

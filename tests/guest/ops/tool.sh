@@ -19,7 +19,7 @@ usages >/tmp/tool.usages
 synopsis >/tmp/tool.synopsis
 check man_page_has_the_commands same /tmp/tool.usages /tmp/tool.synopsis
 # (a name is all words before the first value or option)
-names() { sed 's/ [^a-z].*//' /tmp/tool.usages | sort -u; }
+names() { sed "s/ [^ ]*[^a-z ].*//" /tmp/tool.usages | sort -u; }
 # every command is explained in the page, and by its own help
 explained() {
 	local name
@@ -78,7 +78,7 @@ tool_refuses() {
 	[ "$status" = "$want" ] && [ ! -s /tmp/refused ] && [[ $said == "softhca: $text"* ]] &&
 		[[ -z $hint || $hint == "Try 'softhca "*"--help'." ]]
 }
-check error.command tool_refuses 2 "unknown command 'dve' (expected: dev, up, down, run, learn, doctor, explain, fault, trace, top, help, version)" dve set nonesuch path sideways
+check error.command tool_refuses 2 "unknown command 'dve' (expected: dev, up, down, run, learn, doctor, explain, fault, trace, top, compat, help, version)" dve set nonesuch path sideways
 check error.second_word tool_refuses 2 "unknown command 'dev ste' (expected: show, set, personalities)" dev ste nonesuch path sideways
 check error.word_missing tool_refuses 2 "dev: incomplete command (expected: show, set, personalities)" dev
 check error.no_command eval '! softhca 2>/tmp/refused && grep -q "^usage: softhca" /tmp/refused'
