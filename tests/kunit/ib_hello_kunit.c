@@ -108,6 +108,12 @@ static void port_begins_without_carrier(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, shca_ib_port_deadline(port), 3ull);
 	KUNIT_EXPECT_TRUE(test, shca_ib_port_tx(port, &hello, 3));
 	KUNIT_EXPECT_EQ(test, hello.mtu, 4096);
+	KUNIT_EXPECT_FALSE(test, hello.batches);
+	port->batches = true;
+	KUNIT_EXPECT_TRUE(test, shca_ib_port_bye(port).batches);
+	KUNIT_EXPECT_TRUE(test, shca_ib_port_tx(port, &hello, 3 + SHCA_IB_HELLO_NS));
+	KUNIT_EXPECT_TRUE(test, hello.batches);
+	port->due = 3 + SHCA_IB_HELLO_NS;
 	/* The same again changes nothing. */
 	KUNIT_EXPECT_EQ(test, shca_ib_port_carrier(port, true, 4), 0u);
 	KUNIT_EXPECT_EQ(test, shca_ib_port_disable(port, false, 4), 0u);
@@ -608,7 +614,7 @@ static void hello_both_ways(struct kunit *test)
 	static const u8 wire[] = {
 		0x12, 0, 0, 16, 0x01, 0x02, 0x03, 0x04,
 		0xa1, 0xa2, 0xa3, 0xa4, 0xa5, 0xa6, 0xa7, 0xa8,
-		0xb1, 0xb2, 0xb3, 0xb4, 0x08, 0x01, 0x03, 0x04,
+		0xb1, 0xb2, 0xb3, 0xb4, 0x08, 0x01, 0x07, 0x04,
 	};
 	u8 built[SHCA_IB_SHIM_BYTES + SHCA_IB_HELLO_BYTES];
 	struct shca_ib_hello hello;
@@ -625,11 +631,13 @@ static void hello_both_ways(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, hello.bye);
 	KUNIT_EXPECT_EQ(test, hello.lanes, 4);
 	KUNIT_EXPECT_TRUE(test, hello.credits);
+	KUNIT_EXPECT_TRUE(test, hello.batches);
 	memset(built, 0xff, sizeof(built));
 	KUNIT_EXPECT_EQ(test, shca_ib_hello_build(&hello, built), sizeof(wire));
 	KUNIT_EXPECT_EQ(test, memcmp(built, wire, sizeof(wire)), 0);
 	hello.bye = false;
 	hello.credits = false;
+	hello.batches = false;
 	shca_ib_hello_build(&hello, built);
 	KUNIT_EXPECT_EQ(test, built[22], 0);
 	KUNIT_ASSERT_EQ(test, shca_ib_hello_parse(&hello, &shim, built + 8),
@@ -655,13 +663,14 @@ static void hello_flags_are_apart(struct kunit *test)
 	shca_ib_hello_build(&hello, built);
 	KUNIT_ASSERT_EQ(test, shca_ib_shim_parse(&shim, built, sizeof(built)),
 			SHCA_IB_OK);
-	for (flags = 0; flags < 4; flags++) {
+	for (flags = 0; flags < 8; flags++) {
 		body[14] = flags;
 		body[15] = 0xff;
 		KUNIT_ASSERT_EQ(test, shca_ib_hello_parse(&hello, &shim, body),
 				SHCA_IB_OK);
 		KUNIT_EXPECT_EQ(test, hello.bye, !!(flags & 1));
 		KUNIT_EXPECT_EQ(test, hello.credits, !!(flags & 2));
+		KUNIT_EXPECT_EQ(test, hello.batches, !!(flags & 4));
 		KUNIT_EXPECT_EQ(test, hello.lanes, 15);
 		shca_ib_hello_build(&hello, built);
 		KUNIT_EXPECT_EQ(test, body[14], flags);

@@ -31,7 +31,8 @@ static const struct shim_row shim_rows[] = {
 	{ "version 0", SHCA_IB_VERSION, 12, { 0x01, 0, 0, 4, 0, 0, 0, 1 } },
 	{ "version 3", SHCA_IB_VERSION, 12, { 0x31, 0, 0, 4, 0, 0, 0, 1 } },
 	{ "type 0", SHCA_IB_TYPE, 12, { 0x10, 0, 0, 4, 0, 0, 0, 1 } },
-	{ "type 4", SHCA_IB_TYPE, 12, { 0x14, 0, 0, 4, 0, 0, 0, 1 } },
+	{ "batch", SHCA_IB_OK, 12, { 0x14, 0, 0, 4, 0, 0, 0, 1 } },
+	{ "type 5", SHCA_IB_TYPE, 12, { 0x15, 0, 0, 4, 0, 0, 0, 1 } },
 	{ "type 9", SHCA_IB_TYPE, 12, { 0x19, 0, 0, 4, 0, 0, 0, 1 } },
 	{ "no session", SHCA_IB_TYPE, 12, { 0x11, 0, 0, 4, 0, 0, 0, 0 } },
 };
@@ -192,6 +193,75 @@ static void lower_set_len_changes_only_lengths(struct kunit *test)
 		shca_ib_lower_set_len(lower, rows[i].len);
 		KUNIT_EXPECT_MEMEQ(test, lower, rows[i].wanted, sizeof(lower));
 	}
+}
+
+/* ---- batches ---------------------------------------------------------------- */
+
+/* VL 5, DLID @dlid */
+#define BATCH_LRH(lnh, words, vl, dlid) (vl) << 4, 0x90 | (lnh), (dlid) >> 8, (u8)(dlid), (words) >> 8, \
+	(u8)(words), 0x02, 0x03
+
+struct batch_row {
+	const char *name;
+	enum shca_ib_parse parse;
+	u32 avail;
+	u32 len;
+	u32 unit;
+	u32 nr;
+	u32 last;
+	u8 bytes[64];
+};
+
+/* A BTH and an ICRC have 16 bytes. */
+static const struct batch_row batch_rows[] = {
+	{ "one", SHCA_IB_OK, 8, 24, 16, 1, 16, { BATCH_LRH(2, 6, 5, 0x1234) } },
+	{ "two", SHCA_IB_OK, 8, 40, 16, 2, 16, { BATCH_LRH(2, 6, 5, 0x1234) } },
+	{ "the last one is shorter", SHCA_IB_OK, 8, 8 + 2 * 40 + 20, 40, 3, 20,
+	  { BATCH_LRH(2, 12, 0, 0xbfff) } },
+	{ "as long as a frame can be", SHCA_IB_OK, 8, 8 + 15 * 4112 + 3800, 4112, 16, 3800,
+	  { BATCH_LRH(2, 1030, 5, 1) } },
+	{ "60", SHCA_IB_OK, 8, 8 + 60 * 16, 16, 60, 16, { BATCH_LRH(2, 6, 5, 0x1234) } },
+	{ "global", SHCA_IB_OK, 48, 48 + 3 * 1040, 1040, 3, 1040,
+	  { BATCH_LRH(3, 272, 5, 0x1234), GRH(6, 0x1b, 1040) } },
+	{ "61", SHCA_IB_LENGTH, 8, 8 + 61 * 16, 0, 0, 0, { BATCH_LRH(2, 6, 5, 0x1234) } },
+	{ "nothing", SHCA_IB_SHORT, 0, 0, 0, 0, 0, { BATCH_LRH(2, 6, 5, 0x1234) } },
+	{ "cut in the LRH", SHCA_IB_SHORT, 7, 7, 0, 0, 0, { BATCH_LRH(2, 6, 5, 0x1234) } },
+	{ "cut in the first packet", SHCA_IB_LENGTH, 8, 20, 0, 0, 0, { BATCH_LRH(2, 6, 5, 0x1234) } },
+	{ "cut in the GRH", SHCA_IB_SHORT, 47, 64, 0, 0, 0,
+	  { BATCH_LRH(3, 16, 5, 0x1234), GRH(6, 0x1b, 16) } },
+	{ "packets without a BTH", SHCA_IB_SHORT, 8, 32, 0, 0, 0, { BATCH_LRH(2, 5, 5, 0x1234) } },
+	{ "packets of no length", SHCA_IB_SHORT, 8, 32, 0, 0, 0, { BATCH_LRH(2, 2, 5, 0x1234) } },
+	{ "no length at all", SHCA_IB_SHORT, 8, 32, 0, 0, 0, { BATCH_LRH(2, 0, 5, 0x1234) } },
+	{ "the last one has no ICRC", SHCA_IB_LENGTH, 8, 8 + 40 + 12, 0, 0, 0,
+	  { BATCH_LRH(2, 12, 5, 0x1234) } },
+	{ "the last one is odd", SHCA_IB_LENGTH, 8, 8 + 40 + 22, 0, 0, 0, { BATCH_LRH(2, 12, 5, 0x1234) } },
+	{ "raw", SHCA_IB_RAW, 8, 24, 0, 0, 0, { BATCH_LRH(1, 6, 5, 0x1234) } },
+	{ "PayLen", SHCA_IB_LENGTH, 48, 64, 0, 0, 0, { BATCH_LRH(3, 16, 5, 0x1234), GRH(6, 0x1b, 17) } },
+	{ "management", SHCA_IB_ALONE, 8, 24, 0, 0, 0, { BATCH_LRH(2, 6, 15, 0x1234) } },
+	{ "multicast", SHCA_IB_ALONE, 8, 24, 0, 0, 0, { BATCH_LRH(2, 6, 5, 0xc000) } },
+	{ "permissive LID", SHCA_IB_ALONE, 8, 24, 0, 0, 0, { BATCH_LRH(2, 6, 5, 0xffff) } },
+};
+
+static void batch_desc(const struct batch_row *row, char *desc)
+{
+	snprintf(desc, KUNIT_PARAM_DESC_SIZE, "%s", row->name);
+}
+
+KUNIT_ARRAY_PARAM(batch, batch_rows, batch_desc);
+
+static void batch_has_packets(struct kunit *test)
+{
+	const struct batch_row *row = test->param_value;
+	struct shca_ib_batch batch;
+
+	KUNIT_ASSERT_EQ(test, shca_ib_batch_parse(&batch, row->bytes, row->avail, row->len), row->parse);
+	if (row->parse)
+		return;
+	KUNIT_EXPECT_EQ(test, batch.unit, row->unit);
+	KUNIT_EXPECT_EQ(test, batch.nr, row->nr);
+	KUNIT_EXPECT_EQ(test, batch.last, row->last);
+	KUNIT_EXPECT_EQ(test, batch.lower.len, row->unit + row->avail);
+	KUNIT_EXPECT_EQ(test, batch.lower.dlid, row->bytes[2] << 8 | row->bytes[3]);
 }
 
 /* ---- invariant CRC ---------------------------------------------------------- */
@@ -484,6 +554,7 @@ static struct kunit_case ib_wire_cases[] = {
 	KUNIT_CASE_PARAM(lower_both_ways, lower_gen_params),
 	KUNIT_CASE(lower_ignores_reserved_bits),
 	KUNIT_CASE(lower_set_len_changes_only_lengths),
+	KUNIT_CASE_PARAM(batch_has_packets, batch_gen_params),
 	KUNIT_CASE(icrc_of_golden_packet),
 	KUNIT_CASE(icrc_sees_invariant_bits),
 	KUNIT_CASE(icrc_masks_with_ones),

@@ -13,6 +13,7 @@
 /* Body: port GUID, session heard, MTU, flags, lanes. */
 #define HELLO_BYE	0x01
 #define HELLO_CREDITS	0x02
+#define HELLO_BATCHES	0x04
 #define HELLO_LANES	0x0f
 
 enum shca_ib_parse shca_ib_hello_parse(struct shca_ib_hello *hello,
@@ -27,6 +28,7 @@ enum shca_ib_parse shca_ib_hello_parse(struct shca_ib_hello *hello,
 	hello->mtu = get_be16(body + 12);
 	hello->bye = body[14] & HELLO_BYE;
 	hello->credits = body[14] & HELLO_CREDITS;
+	hello->batches = body[14] & HELLO_BATCHES;
 	hello->lanes = body[15] & HELLO_LANES;
 	return SHCA_IB_OK;
 }
@@ -45,7 +47,8 @@ u32 shca_ib_hello_build(const struct shca_ib_hello *hello, u8 *frame)
 	put_be32(body + 8, hello->heard);
 	put_be16(body + 12, hello->mtu);
 	body[14] = (hello->bye ? HELLO_BYE : 0) |
-		   (hello->credits ? HELLO_CREDITS : 0);
+		   (hello->credits ? HELLO_CREDITS : 0) |
+		   (hello->batches ? HELLO_BATCHES : 0);
 	body[15] = hello->lanes & HELLO_LANES;
 	return SHCA_IB_SHIM_BYTES + SHCA_IB_HELLO_BYTES;
 }
@@ -211,6 +214,7 @@ bool shca_ib_port_tx(struct shca_ib_port *port, struct shca_ib_hello *hello,
 		.mtu = port->mtu,
 		.lanes = port->lanes,
 		.credits = port->credits,
+		.batches = port->batches,
 	};
 	port->earliest = now + SHCA_IB_HELLO_GAP_NS;
 	port->due = now + SHCA_IB_HELLO_NS;
@@ -225,6 +229,7 @@ struct shca_ib_hello shca_ib_port_bye(const struct shca_ib_port *port)
 		.mtu = port->mtu,
 		.lanes = port->lanes,
 		.credits = port->credits,
+		.batches = port->batches,
 		.bye = true,
 	};
 }

@@ -35,6 +35,7 @@ enum shca_ib_phys {
  * @mtu:	largest path MTU of the sender in bytes
  * @lanes:	code of the data lanes that the sender has; 0: one
  * @credits:	the sender takes frames of credits, and sends them (ib_credit.h)
+ * @batches:	the sender takes frames of batches
  * @bye:	the sender goes away; of the other fields only @session counts
  */
 struct shca_ib_hello {
@@ -44,6 +45,7 @@ struct shca_ib_hello {
 	u16 mtu;
 	u8 lanes;
 	bool credits;
+	bool batches;
 	bool bye;
 };
 
@@ -85,6 +87,7 @@ enum shca_ib_request {
  * @mtu:	own largest path MTU in bytes
  * @lanes:	code of the own data lanes; 0: one
  * @credits:	frames of credits are taken and sent
+ * @batches:	frames of batches are taken
  * @phys:	enum shca_ib_phys
  * @carrier:	the netdev is up and has a carrier
  * @request:	what management has asked for and waits for
@@ -103,6 +106,7 @@ struct shca_ib_port {
 	u16 mtu;
 	u8 lanes;
 	bool credits;
+	bool batches;
 	u8 phys;
 	bool carrier;
 	enum shca_ib_request request;

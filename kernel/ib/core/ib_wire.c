@@ -22,9 +22,7 @@ enum shca_ib_parse shca_ib_shim_parse(struct shca_ib_shim *shim,
 	shim->period = frame[1];
 	shim->len = get_be16(frame + 2);
 	shim->session = get_be32(frame + 4);
-	if (shim->type != SHCA_IB_FRAME_DATA &&
-	    shim->type != SHCA_IB_FRAME_HELLO &&
-	    shim->type != SHCA_IB_FRAME_CREDITS)
+	if (shim->type < SHCA_IB_FRAME_DATA || shim->type > SHCA_IB_FRAME_BATCH)
 		return SHCA_IB_TYPE;
 	if (!shim->session)
 		return SHCA_IB_TYPE;
@@ -79,6 +77,12 @@ static enum shca_ib_parse grh_parse(struct shca_ib_lower *lower, const u8 *grh)
 	return SHCA_IB_OK;
 }
 
+/* From LRH to ICRC. */
+static u32 lrh_len(const u8 *lrh)
+{
+	return (get_be16(lrh + 4) & LRH_LEN_MASK) * 4;
+}
+
 enum shca_ib_parse shca_ib_lower_parse(struct shca_ib_lower *lower,
 				       const u8 *pkt, u32 avail, u32 len)
 {
@@ -94,7 +98,7 @@ enum shca_ib_parse shca_ib_lower_parse(struct shca_ib_lower *lower,
 	lower->vl = pkt[0] >> LRH_VL_SHIFT;
 	lower->sl = pkt[1] >> LRH_SL_SHIFT;
 	lower->dlid = get_be16(pkt + 2);
-	lower->len = (get_be16(pkt + 4) & LRH_LEN_MASK) * 4;
+	lower->len = lrh_len(pkt);
 	lower->slid = get_be16(pkt + 6);
 	lower->has_grh = lnh == LRH_LNH_GLOBAL;
 	if (lower->len + SHCA_IB_VCRC_BYTES != len)
@@ -137,6 +141,32 @@ void shca_ib_lower_set_len(u8 *lower, u32 len)
 	put_be16(lower + 4, all / 4);
 	if (has_grh)
 		put_be16(lower + SHCA_IB_LRH_BYTES + 4, len);
+}
+
+/* ---- batches ---------------------------------------------------------------- */
+
+enum shca_ib_parse shca_ib_batch_parse(struct shca_ib_batch *batch, const u8 *pkt, u32 avail, u32 len)
+{
+	enum shca_ib_parse parse;
+	u32 first, rest;
+
+	if (avail < SHCA_IB_LRH_BYTES)
+		return SHCA_IB_SHORT;
+	first = lrh_len(pkt);
+	if (first > len)
+		return SHCA_IB_LENGTH;
+	parse = shca_ib_lower_parse(&batch->lower, pkt, min_t(u32, avail, first), first + SHCA_IB_VCRC_BYTES);
+	if (parse)
+		return parse;
+	if (batch->lower.vl == SHCA_IB_VL_MGMT || batch->lower.dlid >= SHCA_IB_LID_MCAST)
+		return SHCA_IB_ALONE;
+	rest = len - shca_ib_lower_bytes(&batch->lower);
+	batch->unit = first - shca_ib_lower_bytes(&batch->lower);
+	batch->nr = DIV_ROUND_UP(rest, batch->unit);
+	batch->last = rest - (batch->nr - 1) * batch->unit;
+	if (batch->nr > SHCA_IB_BATCH_MOST || batch->last % 4 || batch->last < SHCA_BTH_BYTES + SHCA_ICRC_BYTES)
+		return SHCA_IB_LENGTH;
+	return SHCA_IB_OK;
 }
 
 /* ---- CRCs ------------------------------------------------------------------- */

@@ -32,6 +32,7 @@ enum shca_ib_frame {
 	SHCA_IB_FRAME_DATA = 1,		/* a packet, from LRH to VCRC */
 	SHCA_IB_FRAME_HELLO = 2,	/* struct shca_ib_hello */
 	SHCA_IB_FRAME_CREDITS = 3,	/* struct shca_ib_credit_frame */
+	SHCA_IB_FRAME_BATCH = 4,	/* struct shca_ib_batch */
 };
 
 /**
@@ -57,6 +58,7 @@ enum shca_ib_parse {
 	SHCA_IB_RAW,		/* LNH: raw packet, without a BTH */
 	SHCA_IB_LENGTH,		/* PktLen or PayLen is not the packet's length */
 	SHCA_IB_GRH,		/* IP version or next header of the GRH */
+	SHCA_IB_ALONE,		/* in a batch, but of a kind that has to leave alone */
 };
 
 /**
@@ -109,6 +111,11 @@ struct shca_ib_lower {
 	u8 dgid[16];
 };
 
+static inline bool shca_ib_lrh_has_grh(const u8 *lrh)
+{
+	return (lrh[1] & 3) == 3;
+}
+
 static inline u32 shca_ib_lower_bytes(const struct shca_ib_lower *lower)
 {
 	return lower->has_grh ? SHCA_IB_LOWER_MAX : SHCA_IB_LRH_BYTES;
@@ -147,6 +154,42 @@ u32 shca_ib_lower_build(const struct shca_ib_lower *lower, u8 *pkt);
  * Context: any.
  */
 void shca_ib_lower_set_len(u8 *lower, u32 len);
+
+/* ---- batches ---------------------------------------------------------------- */
+
+/* Packets of a batch, at most: a receiver tells of credit for so many at once. */
+#define SHCA_IB_BATCH_MOST	60
+
+/**
+ * struct shca_ib_batch - packets that follow each other, and differ behind their LRH and GRH only
+ * @lower:	LRH and GRH of the first one
+ * @unit:	bytes of each from BTH to ICRC
+ * @last:	those of the last one, which may be shorter
+ * @nr:		how many
+ *
+ * In a frame, the LRH and GRH of the first one are followed by each packet from its BTH to its ICRC.
+ * There is no VCRC: such a frame does not leave Ethernet, which has a CRC, or the machine.
+ */
+struct shca_ib_batch {
+	struct shca_ib_lower lower;
+	u32 unit;
+	u32 last;
+	u32 nr;
+};
+
+/**
+ * shca_ib_batch_parse() - find the packets of a batch
+ * @batch:	result
+ * @pkt:	contiguous headers
+ * @avail:	bytes readable at @pkt, at most @len
+ * @len:	bytes of all
+ *
+ * Management and multicast have no batches. So whoever splits one has checked the headers of all.
+ *
+ * Context: any.
+ * Return: SHCA_IB_OK, or why the frame is refused.
+ */
+enum shca_ib_parse shca_ib_batch_parse(struct shca_ib_batch *batch, const u8 *pkt, u32 avail, u32 len);
 
 /* ---- CRCs ------------------------------------------------------------------- */
 
