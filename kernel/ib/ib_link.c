@@ -70,6 +70,7 @@ static void shca_ib_unlock(struct shca_ib_link *link)
 	for (sl = 0; sl < SHCA_IB_SLS; sl++)
 		view.lane[sl] = shca_ib_lane_of(&lanes->sl2vl, lanes->code, sl);
 	view.credits = view.up && link->flow.credits.on;
+	view.batches = view.up && link->phy.peer.batches;
 	ether_addr_copy(view.peer_mac, link->phy.peer_mac);
 	write_seqcount_begin(&link->seq);
 	link->view = view;
@@ -357,6 +358,7 @@ int shca_ib_init_dev(struct shca_dev *dev,
 	shca_ib_port_init(&link->phy, guid, session, mtu);
 	link->phy.lanes = SHCA_IB_VL_CAP;
 	link->phy.credits = true;
+	link->phy.batches = true;
 	/* The MTU was sufficient when the device was created. */
 	shca_ib_sma_init(&link->sma, guid,
 			 mtu ? ib_mtu_int_to_enum(mtu) : IB_MTU_256);

@@ -36,6 +36,7 @@ enum shca_pma_counter {
  * struct shca_ib_view - copy of the port's state, for packets
  * @up:		physical state LinkUp; the members from @peer_session on are valid
  * @credits:	@up, and both ends have credits
+ * @batches:	@up, and the peer takes frames of batches
  * @state:	enum shca_ib_state
  * @lmc:	the port has 2^this LIDs
  * @lid:	base LID; 0: none
@@ -48,6 +49,7 @@ enum shca_pma_counter {
 struct shca_ib_view {
 	bool up;
 	bool credits;
+	bool batches;
 	u8 state;
 	u8 lmc;
 	u8 lanes;

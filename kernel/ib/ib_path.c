@@ -21,9 +21,8 @@
 #include "ib_batch.h"
 #include "ib_link.h"
 
-/* Packets of a batch: a peer reports credit for so many at once. */
-#define SHCA_IB_BATCH_SEGS	(SHCA_IB_REPORT / SHCA_IB_CHARGE)
-static_assert(SHCA_IB_BATCH_SEGS <= SHCA_BATCH_SEGS);
+static_assert(SHCA_IB_BATCH_MOST * SHCA_IB_CHARGE <= SHCA_IB_REPORT);
+static_assert(SHCA_IB_BATCH_MOST <= SHCA_BATCH_SEGS);
 static_assert(DIV_ROUND_UP(SHCA_IB_LOWER_MAX + SHCA_HDR_MAX + 4096 +
 				   SHCA_ICRC_BYTES + SHCA_IB_VCRC_BYTES,
 			   SHCA_IB_BLOCK) <= SHCA_IB_CHARGE);
@@ -169,22 +168,44 @@ static __le32 shca_ib_icrc(const struct shca_av *av, struct shca_seed *seed,
 	return cpu_to_le32(~shca_crc32_bth(seed->crc, bth, len));
 }
 
+/* Does the netdev pass a batch on as it is, to a kernel, whose port takes it? */
+static bool shca_ib_passes_whole(const struct shca_dev *dev)
+{
+	return shca_ib_batch_passes(dev->ndev) && !shca_ib_flow_is_narrow(&dev->ib->flow, SHCA_IB_WINDOW);
+}
+
+/* Bytes of the largest frame of a batch, or 0: none may leave. */
+static u32 shca_ib_batch_frame(const struct shca_dev *dev, const struct shca_ib_view *view)
+{
+	if (!view->batches || READ_ONCE(dev->path) == SHCA_PATH_WIRE || shca_ib_passes_whole(dev) ||
+	    shca_ib_flow_is_narrow(&dev->ib->flow, SHCA_IB_REPORT) || shca_is_captured(dev->ndev))
+		return 0;
+	return READ_ONCE(dev->ndev->mtu);
+}
+
 static unsigned int shca_ib_max_batch(struct shca_dev *dev,
 				      const struct shca_av *av,
 				      struct shca_route *route, u32 *bytes)
 {
 	struct net_device *ndev = dev->ndev;
-	u32 size = min_t(u32, READ_ONCE(ndev->gso_max_size), GSO_LEGACY_MAX_SIZE);
+	u32 segs = min_t(u32, READ_ONCE(ndev->gso_max_segs), SHCA_IB_BATCH_MOST), size, room;
+	struct shca_ib_view view;
 
-	if (READ_ONCE(dev->path) == SHCA_PATH_WIRE ||
-	    shca_ib_is_mlid(av->ib.dlid) || !shca_ib_batch_passes(ndev) ||
-	    shca_is_captured(ndev) || shca_ib_flow_is_narrow(&dev->ib->flow))
+	if (READ_ONCE(dev->path) == SHCA_PATH_WIRE || shca_ib_is_mlid(av->ib.dlid))
 		return 0;
-	size -= min_t(u32, size, MAX_HEADER + SHCA_IB_SHIM_BYTES +
-				 SHCA_IB_LOWER_MAX);
-	*bytes = min(size, *bytes);
+	if (shca_ib_passes_whole(dev)) {
+		if (shca_is_captured(ndev))
+			return 0;
+		room = MAX_HEADER + SHCA_IB_SHIM_BYTES + SHCA_IB_LOWER_MAX;
+		size = min_t(u32, READ_ONCE(ndev->gso_max_size), GSO_LEGACY_MAX_SIZE);
+	} else {
+		shca_ib_look(dev->ib, &view);
+		room = SHCA_IB_SHIM_BYTES + SHCA_IB_LOWER_MAX;
+		size = shca_ib_batch_frame(dev, &view);
+	}
+	*bytes = min(size - min(size, room), *bytes);
 	/* A larger batch, and its lane, would wait for the peer's next report. */
-	return min_t(u32, READ_ONCE(ndev->gso_max_segs), SHCA_IB_BATCH_SEGS);
+	return size ? segs : 0;
 }
 
 /*
@@ -210,12 +231,17 @@ static bool shca_ib_may_send(const struct shca_ib_view *view,
 	       !get_be24(bth + SHCA_BTH_BYTES + SHCA_DETH_BYTES - 3);
 }
 
-/* Add all headers but Ethernet's, and the VCRC of a single packet. @skb: from the BTH on */
+/*
+ * Add all headers but Ethernet's, and the VCRC of a single packet.
+ * @skb:	from the BTH on
+ * @segs:	packets of a batch for a kernel; 0: a single one
+ * @frame:	it leaves as the frame of a batch
+ */
 static void shca_ib_push(const struct shca_ib_link *link,
 			 const struct shca_ib_lower *lower, struct sk_buff *skb,
-			 unsigned int segs, u32 seg_len)
+			 unsigned int segs, u32 seg_len, bool frame)
 {
-	const struct shca_ib_shim shim = {
+	struct shca_ib_shim shim = {
 		.type = SHCA_IB_FRAME_DATA,
 		.len = lower->len + SHCA_IB_VCRC_BYTES,
 		.session = link->session,
@@ -224,7 +250,10 @@ static void shca_ib_push(const struct shca_ib_link *link,
 
 	skb_reset_transport_header(skb);
 	shca_ib_lower_build(lower, skb_push(skb, shca_ib_lower_bytes(lower)));
-	if (segs) {
+	if (frame) {
+		shim.type = SHCA_IB_FRAME_BATCH;
+		shim.len = skb->len;
+	} else if (segs) {
 		shca_ib_batch_make(skb, segs, seg_len);
 	} else {
 		vcrc = shca_ib_vcrc_skb(skb, 0, skb->len);
@@ -260,7 +289,7 @@ static int shca_ib_loop(struct sk_buff *skb)
 int shca_ib_leave(struct shca_dev *dev, const struct shca_ib_view *view,
 		  struct sk_buff *skb, unsigned int segs)
 {
-	/* of a batch, the shim is that of the first packet, the longest one */
+	/* Of a batch for a kernel, the shim is that of the first packet, the longest one. */
 	u32 len = SHCA_IB_SHIM_BYTES + shca_ib_shim_len(skb_network_header(skb));
 	struct net_device *ndev = skb->dev;
 	int err;
@@ -306,8 +335,8 @@ static int shca_ib_xmit(struct shca_dev *dev, const struct shca_av *av,
 	struct shca_ib_lower lower;
 	struct shca_ib_view view;
 	u8 buf[SHCA_BTH_BYTES];
+	bool loop, frame;
 	const u8 *bth;
-	bool loop;
 
 	bth = skb_header_pointer(skb, 0, sizeof(buf), buf);
 	shca_ib_look(dev->ib, &view);
@@ -324,7 +353,10 @@ static int shca_ib_xmit(struct shca_dev *dev, const struct shca_av *av,
 	}
 	loop = shca_ib_is_own(&view, av->ib.dlid);
 	shca_ib_fill(av, &view, bth, len, &lower);
-	shca_ib_push(dev->ib, &lower, skb, batch ? segs : 0, len);
+	/* A single packet is one of its own, without a VCRC. What fits no longer is split by the kernel. */
+	frame = !loop && lower.vl != SHCA_IB_VL_MGMT && !shca_ib_is_mlid(lower.dlid) &&
+		all + SHCA_IB_SHIM_BYTES + lower.len - len <= shca_ib_batch_frame(dev, &view);
+	shca_ib_push(dev->ib, &lower, skb, batch ? segs : 0, len, frame);
 	if (unlikely(shca_ib_is_mlid(lower.dlid)))
 		shca_ib_loop_group(dev, skb);
 	if (loop)

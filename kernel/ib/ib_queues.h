@@ -132,11 +132,11 @@ int shca_ib_flow_init(struct shca_ib_link *link);
  */
 void shca_ib_flow_reset(struct shca_ib_link *link, bool on);
 
-/* Is the peer's window, as far as known, too small for batches? Without the lock. */
-static inline bool shca_ib_flow_is_narrow(const struct shca_ib_flow *flow)
+/* Is the peer's window, as far as known, smaller than so many blocks? Without the lock. */
+static inline bool shca_ib_flow_is_narrow(const struct shca_ib_flow *flow, u32 blocks)
 {
 	/* A batch that was made for an earlier window waits. */
-	return data_race(flow->credits.on && flow->credits.window < SHCA_IB_WINDOW);
+	return data_race(flow->credits.on && flow->credits.window < blocks);
 }
 
 /* Apply lanes and weights of the subnet manager; the port's lock held. */

@@ -122,46 +122,72 @@ static enum shca_counter shca_ib_check_vcrc(struct shca_ib_link *link,
 }
 
 /*
+ * Make the headers contiguous. Payload of a batch stays in its pages: what is behind its LRH may be
+ * a BTH.
+ */
+static bool shca_ib_pull(struct sk_buff *skb, bool batch)
+{
+	u32 most = SHCA_IB_SHIM_BYTES + (batch ? SHCA_IB_LRH_BYTES : SHCA_IB_LOWER_MAX);
+
+	if (!pskb_may_pull(skb, min(skb->len, most)))
+		return false;
+	if (!batch || skb->len < most || !shca_ib_lrh_has_grh(skb->data + SHCA_IB_SHIM_BYTES))
+		return true;
+	return pskb_may_pull(skb, min(skb->len, SHCA_IB_SHIM_BYTES + SHCA_IB_LOWER_MAX));
+}
+
+/*
  * @skb:	the shim and the packet, or a batch; on success, from the BTH to the ICRC
- * @unit:	bytes of a batch's packets from BTH to ICRC, which have no VCRC; or 0
- * @lane: @segs: packets that have arrived with credit, if any
+ * @unit:	bytes of a batch's packets from BTH to ICRC, which have no VCRC; or 0. Of a frame of a
+ *		batch it is the result
+ * @nr:		packets
+ * @lane: @segs: those that have arrived with credit, if any
  */
 static enum shca_counter shca_ib_rcv_data(struct shca_ib_link *link,
 					  struct sk_buff *skb,
 					  const struct shca_ib_shim *shim,
-					  u32 unit, u8 *lane, u32 *segs)
+					  u32 *unit, u32 *nr, u8 *lane, u32 *segs)
 {
-	/* Payload of a batch stays in its pages. */
-	const u32 most = SHCA_IB_SHIM_BYTES +
-			 (unit ? SHCA_IB_LRH_BYTES : SHCA_IB_LOWER_MAX);
+	bool frame = shim->type == SHCA_IB_FRAME_BATCH;
 	u8 buf[SHCA_BTH_BYTES];
 	const u8 *bth;
 	bool loop = skb->pkt_type == PACKET_LOOPBACK;
+	struct shca_ib_batch batch;
 	struct shca_ib_lower lower;
 	struct shca_ib_view view;
 	enum shca_counter id;
 	enum shca_ib_parse parse;
-	u32 bytes;
+	u32 bytes, avail;
 
+	/* (nobody makes one of the other) */
+	if (frame && *unit)
+		return SHCA_CNT_RX_HEADER;
 	/* Cut off Ethernet's padding. */
-	if ((!unit && pskb_trim(skb, SHCA_IB_SHIM_BYTES + shim->len)) ||
-	    !pskb_may_pull(skb, min(skb->len, most)))
+	if ((!*unit && pskb_trim(skb, SHCA_IB_SHIM_BYTES + shim->len)) ||
+	    !shca_ib_pull(skb, *unit || frame))
 		return SHCA_CNT_RX_NO_MEM;
-	parse = shca_ib_lower_parse(&lower, skb->data + SHCA_IB_SHIM_BYTES,
-				    min_t(u32, shim->len,
-					  skb_headlen(skb) - SHCA_IB_SHIM_BYTES),
-				    shim->len);
+	avail = min_t(u32, shim->len, skb_headlen(skb) - SHCA_IB_SHIM_BYTES);
+	if (frame) {
+		parse = shca_ib_batch_parse(&batch, skb->data + SHCA_IB_SHIM_BYTES, avail, shim->len);
+		lower = batch.lower;
+	} else {
+		parse = shca_ib_lower_parse(&lower, skb->data + SHCA_IB_SHIM_BYTES, avail, shim->len);
+	}
 	if (parse)
 		return shca_ib_counter(parse);
 	bytes = shca_ib_lower_bytes(&lower);
-	if (unit && lower.len != bytes + unit)
+	if (frame) {
+		*unit = batch.unit;
+		*nr = batch.nr;
+	} else if (*unit && lower.len != bytes + *unit) {
 		return SHCA_CNT_RX_HEADER;
+	}
 	bytes += SHCA_IB_SHIM_BYTES;
 	shca_ib_look(link, &view);
 	if (!view.up ||
 	    shim->session != (loop ? link->session : view.peer_session))
 		return SHCA_CNT_RX_PATH;
-	if (!unit) {
+	if (!*unit) {
 		id = shca_ib_check_vcrc(link, skb, lower.len);
 		if (id != SHCA_CNT_NR)
 			return id;
@@ -170,7 +196,7 @@ static enum shca_counter shca_ib_rcv_data(struct shca_ib_link *link,
 	/* Even a refused packet has used its credit. */
 	if (view.credits && !loop && lower.vl < SHCA_IB_LANES) {
 		*lane = lower.vl;
-		*segs = unit ? DIV_ROUND_UP(skb->len - bytes, unit) : 1;
+		*segs = *unit ? DIV_ROUND_UP(skb->len - bytes, *unit) : 1;
 	}
 	bth = skb_header_pointer(skb, bytes, sizeof(buf), buf);
 	if (!bth)
@@ -193,7 +219,7 @@ int shca_ib_rcv(struct sk_buff *skb, struct net_device *ndev,
 	enum shca_ib_parse parse;
 	struct shca_ib_shim shim;
 	enum shca_counter id;
-	u32 unit, segs = 0;
+	u32 unit, nr, segs = 0;
 	u8 lane;
 
 	if (skb->pkt_type == PACKET_OTHERHOST)
@@ -203,10 +229,11 @@ int shca_ib_rcv(struct sk_buff *skb, struct net_device *ndev,
 		shca_count(dev, RX_NO_MEM);
 		return NET_RX_DROP;
 	}
+	unit = shca_ib_batch_unit(skb);
+	nr = unit ? max_t(u32, skb_shinfo(skb)->gso_segs, 1) : 1;
 	id = SHCA_CNT_RX_SHORT;
 	if (!pskb_may_pull(skb, SHCA_IB_SHIM_BYTES))
 		goto counted;
-	unit = shca_ib_batch_unit(skb);
 	/* The shim of a batch of one counts a VCRC that is not there. */
 	parse = shca_ib_shim_parse(&shim, skb->data, unit ? U16_MAX : skb->len);
 	id = shca_ib_counter(parse);
@@ -220,7 +247,7 @@ int shca_ib_rcv(struct sk_buff *skb, struct net_device *ndev,
 		id = shca_ib_rcv_credits(link, skb, &shim);
 		goto counted;
 	}
-	id = shca_ib_rcv_data(link, skb, &shim, unit, &lane, &segs);
+	id = shca_ib_rcv_data(link, skb, &shim, &unit, &nr, &lane, &segs);
 	if (id == SHCA_CNT_NR) {
 		shca_rx(&shca_ib_ops, dev->snet, skb, unit ?: skb->len);
 		skb = NULL;
@@ -232,9 +259,7 @@ int shca_ib_rcv(struct sk_buff *skb, struct net_device *ndev,
 		return NET_RX_SUCCESS;
 counted:
 	if (id != SHCA_CNT_NR)
-		this_cpu_add(dev->counters->v[id],
-			     shca_ib_batch_unit(skb) ?
-				     max_t(u32, skb_shinfo(skb)->gso_segs, 1) : 1);
+		this_cpu_add(dev->counters->v[id], nr);
 out:
 	consume_skb(skb);
 	return NET_RX_SUCCESS;

@@ -432,6 +432,15 @@ static bool shca_rx_same_qp(const struct shca_rx_walk *rx,
 	return rx->qp && rx->qp->qpn == pkt->dqpn && pkt->dqpn > 1;
 }
 
+/*
+ * An InfiniBand port has checked the first packet of a batch, and with it the headers of all. No
+ * honest peer puts one behind it to which other checks apply (shca_ib_admit()).
+ */
+static bool shca_rx_is_hidden(const struct shca_rx_walk *rx, const struct shca_pkt *pkt)
+{
+	return shca_link_has_sm(rx->link) && (!pkt->dqpn || pkt->dqpn == SHCA_QPN_MULTICAST);
+}
+
 static struct shca_qp *shca_rx_find(struct shca_rx_walk *rx,
 				    struct shca_pkt *pkt)
 {
@@ -472,6 +481,10 @@ static void shca_rx_one(struct shca_rx_walk *rx, struct shca_rx_seg *seg)
 	*pkt = (struct shca_pkt){ .path = rx->path };
 	parse = shca_hdr_parse(pkt, hdr, avail, seg->len);
 	if (unlikely(!shca_rx_same_qp(rx, pkt))) {
+		if (seg->idx && shca_rx_is_hidden(rx, pkt)) {
+			shca_rx_stray(rx->link, rx->snet, rx->in.skb, SHCA_CNT_RX_HEADER);
+			return;
+		}
 		shca_rx_turn(rx, shca_rx_find(rx, pkt));
 		pkt = shca_rx_first(rx, pkt);
 	}

@@ -8,7 +8,7 @@ import struct
 import time
 import zlib
 
-ETHERTYPE, DATA, HELLO = 0x88b5, 1, 2
+ETHERTYPE, DATA, HELLO, BATCH = 0x88b5, 1, 2, 4
 UD_SEND_ONLY, RC_SEND_ONLY = 0x64, 0x04
 GSI_QKEY, MULTICAST = 0x80010000, 0xffffff
 
@@ -78,8 +78,13 @@ class Link:
         crc[0] ^= spoil_vcrc
         return data + crc
 
-    def send(self, data, session=None):
-        shim = struct.pack(">BBHI", 1 << 4 | DATA, 0, len(data),
+    @staticmethod
+    def batch(*packets):
+        """One frame of them: the LRH of the first, and each from BTH to ICRC."""
+        return packets[0][:8] + b"".join(packet[8:-2] for packet in packets)
+
+    def send(self, data, session=None, kind=DATA):
+        shim = struct.pack(">BBHI", 1 << 4 | kind, 0, len(data),
                            self.peer if session is None else session)
         self.sock.send(b"\xff" * 6 + self.mac + struct.pack(">H", ETHERTYPE) +
                        shim + data)
