@@ -18,6 +18,9 @@
 /* The longest packet, from LRH to VCRC, and the longest frame. */
 #define FAB_PACKET_MAX		(SHCA_IB_OVERHEAD + SHCA_IB_MTU_MAX)
 #define FAB_FRAME_MAX		(FAB_HEAD + FAB_PACKET_MAX)
+/* The longest frame of a batch, by its shim's length, and what of it is behind the longest one of a packet. */
+#define FAB_BATCH_MAX		(FAB_HEAD + 0xffff)
+#define FAB_REST_MAX		(FAB_BATCH_MAX - FAB_FRAME_MAX)
 /* Packets that the buffer of a lane takes, at each port of a switch. */
 #define FAB_LANE_PACKETS	60
 /* The same of an edge, where frames of credits take longer. Its peer may have used twice its credit. */
@@ -40,6 +43,7 @@
  * @flow:	of adaptive routing, or NULL
  * @len:	bytes from LRH to VCRC
  * @lane:	of the buffer in which it lies
+ * @bare:	it came in a batch, and its VCRC has not been made yet
  * @frame:	its frame, whose first FAB_HEAD bytes are written when it leaves
  */
 struct fab_packet {
@@ -49,6 +53,7 @@ struct fab_packet {
 	struct fab_flow *flow;
 	u16 len;
 	u8 lane;
+	bool bare;
 	u8 frame[FAB_FRAME_MAX];
 };
 
@@ -152,6 +157,7 @@ struct fab_io {
  * @mac:	source address of its frames
  * @phy:	its physical layer
  * @credits:	of its link
+ * @batch_mtu:	bytes behind the Ethernet header that a frame of a batch may have; 0: the edge has none
  * @turned:	when the own period began
  * @turning:	when the peer's newest one was heard of
  * @drain:	how long the peer's last packets of a period may take
@@ -169,6 +175,7 @@ struct fab_edge {
 	u8 mac[SHCA_IB_MAC_BYTES];
 	struct shca_ib_port phy;
 	struct shca_ib_credits credits;
+	u32 batch_mtu;
 	u64 turned;
 	u64 turning;
 	u64 drain;
@@ -216,6 +223,26 @@ struct fab_source {
 };
 
 /**
+ * struct fab_gather - packets that leave at an edge in one frame
+ * @edge:	which; NULL: there are none
+ * @period:	of the packets
+ * @nr:		how many
+ * @unit:	bytes of each from BTH to ICRC
+ * @len:	bytes from LRH on
+ * @bare:	the first has no VCRC behind it
+ * @frame:	the frame
+ */
+struct fab_gather {
+	struct fab_edge *edge;
+	u8 period;
+	u32 nr;
+	u32 unit;
+	u32 len;
+	bool bare;
+	u8 frame[FAB_BATCH_MAX];
+};
+
+/**
  * struct fab_data - what the data path of a fabric has
  * @vcrc:	tables of the VCRC
  * @icrc:	tables of the ICRC
@@ -224,6 +251,8 @@ struct fab_source {
  * @pool_nr:	how many
  * @pool_used:	how many of them have been used
  * @unused:	those of them that are not in use now
+ * @rest:	of the frame that fab_edge_receive() gets: bytes behind FAB_FRAME_MAX
+ * @gather:	packets that leave together, while their output has its turn
  * @moves:	packets that may leave outputs yet in this call
  * @ready:	outputs with work, from this one to @ready_tail
  * @ready_tail:	valid with @ready
@@ -246,6 +275,8 @@ struct fab_data {
 	u32 pool_nr;
 	u32 pool_used;
 	struct fab_packet *unused;
+	u8 rest[FAB_REST_MAX];
+	struct fab_gather gather;
 	u32 moves;
 	struct fab_port *ready;
 	struct fab_port *ready_tail;
@@ -284,6 +315,12 @@ void fab_io_init(struct fab_port *port, struct fab_io *io);
  */
 void fab_edge_init(struct fab_edge *edge, struct fab_port *port, u32 session, u32 mtu, u32 window);
 
+/*
+ * Frames of batches can pass, with up to @mtu bytes behind the Ethernet header. Before the first carrier, and
+ * only if the window has room for SHCA_IB_BATCH_MOST packets.
+ */
+void fab_edge_batches(struct fab_edge *edge, u32 mtu);
+
 /* Frames can pass at an edge from now on, or not any longer. */
 void fab_edge_carrier(struct fab_edge *edge, bool carrier, u64 now);
 
@@ -294,7 +331,8 @@ void fab_packet_put(struct fab_data *data, struct fab_packet *packet);
 /**
  * fab_edge_receive() - a frame has come
  * @edge:	where
- * @packet:	with the frame; not the caller's any longer
+ * @packet:	with the frame, as far as it has room (the rest is in @rest of struct fab_data); not the
+ *		caller's any longer
  * @len:	bytes of the frame, from its Ethernet header on
  * @now:	the time in ns, which never goes back
  *

@@ -223,8 +223,17 @@ u64 fab_output_deadline(const struct fabric *fabric);
 
 bool fab_edge_has_room(const struct fab_edge *edge, u8 lane);
 
-/* A packet leaves. Return: false: it is lost. */
+/* A packet leaves by itself. Return: false: it is lost. */
 bool fab_edge_send(struct fab_edge *edge, struct fab_packet *packet, u8 lane);
+
+/* A packet with data leaves, with others if it can. What is lost is counted. */
+void fab_edge_gather(struct fab_edge *edge, struct fab_packet *packet, u8 lane);
+
+/* Nothing follows at once: what was gathered leaves. */
+void fab_edge_flush(struct fab_edge *edge);
+
+/* A packet gets the VCRC that it lacks. */
+void fab_put_vcrc(const struct fab_data *data, struct fab_packet *packet);
 
 /* A packet leaves, and its cable loses it. */
 void fab_edge_lose(struct fab_edge *edge, u8 lane);

@@ -81,6 +81,8 @@ static void tell(struct fab_edge *edge)
 	u64 now = fabric->now;
 	u8 frame[CREDIT_FRAME_BYTES];
 
+	/* Packets leave in the period that they bear. */
+	fab_edge_flush(edge);
 	reconcile(edge, now);
 	if (now >= edge->turned + PERIOD_NS) {
 		shca_ib_credits_turn(&edge->credits);
@@ -154,20 +156,117 @@ static void credits_arrive(struct fab_edge *edge, const struct shca_ib_shim *shi
 
 /* ---- packets ---------------------------------------------------------------- */
 
-bool fab_edge_send(struct fab_edge *edge, struct fab_packet *packet, u8 lane)
+void fab_put_vcrc(const struct fab_data *data, struct fab_packet *packet)
 {
-	struct shca_ib_shim shim = {
-		.type = SHCA_IB_FRAME_DATA,
-		.len = packet->len,
+	u8 *lrh = fab_packet_lrh(packet);
+	u32 covered = packet->len - SHCA_IB_VCRC_BYTES;
+
+	if (packet->bare)
+		shca_ib_vcrc_put(shca_ib_vcrc(&data->vcrc, SHCA_IB_VCRC_SEED, lrh, covered), lrh + covered);
+	packet->bare = false;
+}
+
+static bool send_packets(struct fab_edge *edge, u8 *frame, enum shca_ib_frame type, u32 len, u8 period)
+{
+	const struct shca_ib_shim shim = {
+		.type = type,
+		.period = period,
+		.len = len,
 		.session = edge->phy.session,
 	};
 
-	if (lane != SHCA_IB_VL_MGMT && edge->credits.on) {
-		shim.period = edge->credits.period;
-		shca_ib_credits_take(&edge->credits, lane, SHCA_IB_CHARGE);
+	shca_ib_shim_build(&shim, frame + FAB_ETHER_BYTES);
+	return send_frame(edge, frame, FAB_HEAD + len);
+}
+
+/* Return: the period that a packet with data bears. */
+static u8 take_credit(struct fab_edge *edge, u8 lane)
+{
+	if (!edge->credits.on)
+		return 0;
+	shca_ib_credits_take(&edge->credits, lane, SHCA_IB_CHARGE);
+	return edge->credits.period;
+}
+
+bool fab_edge_send(struct fab_edge *edge, struct fab_packet *packet, u8 lane)
+{
+	fab_edge_flush(edge);
+	fab_put_vcrc(fabric_of(edge)->data, packet);
+	return send_packets(edge, packet->frame, SHCA_IB_FRAME_DATA, packet->len,
+			    lane == SHCA_IB_VL_MGMT ? 0 : take_credit(edge, lane));
+}
+
+/* ---- batches ---------------------------------------------------------------- */
+
+void fab_edge_flush(struct fab_edge *edge)
+{
+	struct fab_gather *gather = &fabric_of(edge)->data->gather;
+	bool batch = gather->nr > 1 || gather->bare;
+
+	if (gather->edge != edge)
+		return;
+	gather->edge = NULL;
+	if (send_packets(edge, gather->frame, batch ? SHCA_IB_FRAME_BATCH : SHCA_IB_FRAME_DATA,
+			 gather->len + (batch ? 0 : SHCA_IB_VCRC_BYTES), gather->period))
+		return;
+	while (gather->nr--)
+		fab_count(edge->port, FAB_ERR_DISCARD);
+}
+
+/* Both packets have the same LRH and GRH, but for lengths. */
+static bool same_lower(const u8 *a, const u8 *b)
+{
+	if (memcmp(a, b, 4) || memcmp(a + 6, b + 6, 2))
+		return false;
+	return !shca_ib_lrh_has_grh(a) || (!memcmp(a + SHCA_IB_LRH_BYTES, b + SHCA_IB_LRH_BYTES, 4) &&
+					   !memcmp(a + SHCA_IB_LRH_BYTES + 6, b + SHCA_IB_LRH_BYTES + 6,
+						   SHCA_IB_GRH_BYTES - 6));
+}
+
+/* A receiver checks the headers of the first packet of a batch for all (shca_ib_batch_parse()). */
+static bool may_join_others(const u8 *lrh)
+{
+	u32 dqpn = get_be32(fab_bth(lrh) + 4) & 0xffffff;
+
+	return get_be16(lrh + 2) < SHCA_IB_LID_MCAST && dqpn && dqpn != 0xffffff;
+}
+
+static bool joins(const struct fab_gather *gather, const struct fab_edge *edge, const u8 *lrh, u32 bytes)
+{
+	return gather->edge == edge && bytes <= gather->unit && gather->nr < SHCA_IB_BATCH_MOST &&
+	       SHCA_IB_SHIM_BYTES + gather->len + bytes <= edge->batch_mtu &&
+	       same_lower(gather->frame + FAB_HEAD, lrh);
+}
+
+/* The frame is copied: it leaves with one call of the system, and buffers stay those of one packet. */
+void fab_edge_gather(struct fab_edge *edge, struct fab_packet *packet, u8 lane)
+{
+	struct fab_gather *gather = &fabric_of(edge)->data->gather;
+	const u8 *lrh = fab_packet_lrh(packet);
+	u32 lower = fab_bth(lrh) - lrh, bytes = packet->len - SHCA_IB_VCRC_BYTES - lower;
+
+	if (!edge->batch_mtu || !edge->phy.peer.batches || !may_join_others(lrh)) {
+		if (!fab_edge_send(edge, packet, lane))
+			fab_count(edge->port, FAB_ERR_DISCARD);
+		return;
 	}
-	shca_ib_shim_build(&shim, packet->frame + FAB_ETHER_BYTES);
-	return send_frame(edge, packet->frame, FAB_HEAD + packet->len);
+	if (joins(gather, edge, lrh, bytes)) {
+		memcpy(gather->frame + FAB_HEAD + gather->len, lrh + lower, bytes);
+		gather->len += bytes;
+		gather->nr++;
+	} else {
+		fab_edge_flush(edge);
+		memcpy(gather->frame + FAB_HEAD, lrh, packet->len);
+		gather->edge = edge;
+		gather->nr = 1;
+		gather->unit = bytes;
+		gather->len = lower + bytes;
+		gather->bare = packet->bare;
+	}
+	gather->period = take_credit(edge, lane);
+	/* Only the last packet of a batch is shorter. */
+	if (bytes < gather->unit)
+		fab_edge_flush(edge);
 }
 
 void fab_edge_lose(struct fab_edge *edge, u8 lane)
@@ -213,36 +312,97 @@ static bool packet_ok(struct fab_edge *edge, const u8 *lrh, u32 len, struct shca
 	return true;
 }
 
-/* Return: did it keep the packet? */
-static bool packet_arrives(struct fab_edge *edge, struct fab_packet *packet,
-			   const struct shca_ib_shim *shim)
+/* A packet with data, in no buffer yet. Return: did it keep the packet? */
+static bool packet_enters(struct fab_edge *edge, struct fab_packet *packet, u8 lane, u8 period)
 {
 	struct fab_port *port = edge->port;
-	struct shca_ib_lower lower;
 	u64 now = fabric_of(edge)->now;
 
-	packet->len = shim->len;
-	if (!packet_ok(edge, fab_packet_lrh(packet), shim->len, &lower))
-		return false;
-	if (lower.vl == SHCA_IB_VL_MGMT) {
-		fab_arrive_smp(port, packet);
-		return false;
-	}
-	packet->lane = lower.vl;
+	packet->lane = lane;
 	if (edge->credits.on) {
-		if (!shca_ib_credits_arrived(&edge->credits, shim->period, lower.vl, SHCA_IB_CHARGE))
+		if (!shca_ib_credits_arrived(&edge->credits, period, lane, SHCA_IB_CHARGE))
 			edge->drain = min_t(u64, 2 * edge->drain, DRAIN_MOST_NS);
 		reconcile(edge, now);
 	}
 	/* Without credits, a sender takes no notice of the buffer: its lane has no more of the memory. */
-	if (port->io->input[lower.vl].packets >= FAB_EDGE_PACKETS ||
-	    !shca_ib_credits_keep(&edge->credits, lower.vl, SHCA_IB_CHARGE)) {
+	if (port->io->input[lane].packets >= FAB_EDGE_PACKETS ||
+	    !shca_ib_credits_keep(&edge->credits, lane, SHCA_IB_CHARGE)) {
 		fab_count(port, FAB_ERR_OVERRUN);
 		fab_count(port, FAB_ERR_RCV);
 		fab_count_detail(port, FAB_DETAIL_OVERRUN);
 		return false;
 	}
 	fab_relay(port, packet);
+	return true;
+}
+
+/* Return: did it keep the packet? */
+static bool packet_arrives(struct fab_edge *edge, struct fab_packet *packet,
+			   const struct shca_ib_shim *shim)
+{
+	struct shca_ib_lower lower;
+
+	packet->len = shim->len;
+	if (!packet_ok(edge, fab_packet_lrh(packet), shim->len, &lower))
+		return false;
+	if (lower.vl != SHCA_IB_VL_MGMT)
+		return packet_enters(edge, packet, lower.vl, shim->period);
+	fab_arrive_smp(edge->port, packet);
+	return false;
+}
+
+/* Bytes of a frame from @at on, counted from the LRH: the first are in @packet. */
+static void copy_out(const struct fab_data *data, const struct fab_packet *packet, u32 at, u8 *to, u32 len)
+{
+	u32 here = at < FAB_PACKET_MAX ? min_t(u32, len, FAB_PACKET_MAX - at) : 0;
+
+	memcpy(to, packet->frame + FAB_HEAD + at, here);
+	if (here < len)
+		memcpy(to + here, data->rest + (at + here - FAB_PACKET_MAX), len - here);
+}
+
+/*
+ * Each packet gets a buffer of its own, as if it had come alone: order, lanes, credits, faults and
+ * ways are by packet. Only the first one stays where it is.
+ *
+ * Return: false: there was none.
+ */
+static bool batch_arrives(struct fab_edge *edge, struct fab_packet *packet, const struct shca_ib_shim *shim)
+{
+	struct fab_packet *first = packet, *last = packet, *next;
+	struct fab_data *data = fabric_of(edge)->data;
+	u8 *lrh = fab_packet_lrh(packet);
+	struct shca_ib_batch batch;
+	u32 lower, bytes, i;
+
+	if (shca_ib_batch_parse(&batch, lrh, min_t(u32, shim->len, FAB_PACKET_MAX), shim->len) ||
+	    batch.lower.len > FAB_PACKET_MAX - SHCA_IB_VCRC_BYTES || !lane_ok(edge, batch.lower.vl)) {
+		fab_count(edge->port, FAB_ERR_RCV);
+		fab_count_detail(edge->port, FAB_DETAIL_MALFORMED);
+		return false;
+	}
+	lower = shca_ib_lower_bytes(&batch.lower);
+	for (i = 1; i < batch.nr; i++) {
+		next = fab_packet_get(data);
+		if (!next)
+			break;
+		bytes = i + 1 < batch.nr ? batch.unit : batch.last;
+		memcpy(fab_packet_lrh(next), lrh, lower);
+		copy_out(data, first, lower + i * batch.unit, fab_packet_lrh(next) + lower, bytes);
+		shca_ib_lower_set_len(fab_packet_lrh(next), bytes);
+		next->len = lower + bytes + SHCA_IB_VCRC_BYTES;
+		last->next = next;
+		last = next;
+	}
+	last->next = NULL;
+	first->len = batch.lower.len + SHCA_IB_VCRC_BYTES;
+	/* (the first may be in another use by then) */
+	for (packet = first; packet; packet = next) {
+		next = packet->next;
+		packet->bare = true;
+		if (!packet_enters(edge, packet, batch.lower.vl, shim->period))
+			fab_packet_put(data, packet);
+	}
 	return true;
 }
 
@@ -288,6 +448,12 @@ static bool frame_arrives(struct fab_edge *edge, struct fab_packet *packet, u32 
 	edge->phy.heard_at = fabric_of(edge)->now;
 	if (shim.type == SHCA_IB_FRAME_DATA)
 		return packet_arrives(edge, packet, &shim);
+	if (shim.type == SHCA_IB_FRAME_BATCH && edge->batch_mtu)
+		return batch_arrives(edge, packet, &shim);
+	if (shim.type == SHCA_IB_FRAME_BATCH) {
+		edge->bad_frames++;
+		return false;
+	}
 	credits_arrive(edge, &shim, body);
 	return false;
 }
@@ -402,6 +568,12 @@ void fab_edge_init(struct fab_edge *edge, struct fab_port *port, u32 session, u3
 	data->edges[data->edges_nr++] = edge;
 }
 
+void fab_edge_batches(struct fab_edge *edge, u32 mtu)
+{
+	edge->batch_mtu = mtu;
+	edge->phy.batches = true;
+}
+
 void fab_io_init(struct fab_port *port, struct fab_io *io)
 {
 	u32 i;
@@ -423,8 +595,10 @@ struct fab_packet *fab_packet_get(struct fab_data *data)
 		data->unused = packet->next;
 	else if (data->pool_used < data->pool_nr)
 		packet = &data->pool[data->pool_used++];
-	if (packet)
+	if (packet) {
 		packet->flow = NULL;
+		packet->bare = false;
+	}
 	return packet;
 }
 

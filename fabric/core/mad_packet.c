@@ -147,6 +147,7 @@ void fab_mad_leave(struct fab_port *out, const struct fab_mad *mad)
 	u8 *lrh = fab_packet_lrh(&packet), *bth = lrh + SHCA_IB_LRH_BYTES;
 
 	packet.len = PACKET_BYTES;
+	packet.bare = false;
 	shca_ib_lower_build(&lower, lrh);
 	/* QP 0 is at both ends. */
 	memset(bth, 0, MAD);

@@ -284,6 +284,7 @@ struct fab_packet *fab_packet_copy(struct fab_data *data, const struct fab_packe
 	if (!other)
 		return NULL;
 	other->len = packet->len;
+	other->bare = packet->bare;
 	memcpy(fab_packet_lrh(other), packet->frame + FAB_HEAD, packet->len);
 	return other;
 }
@@ -300,10 +301,12 @@ static void set_lane(const struct fab_data *data, struct fab_packet *packet, u8 
 	/* (most packets keep theirs) */
 	if (!changed)
 		return;
+	lrh[0] ^= changed << 4;
+	if (packet->bare)
+		return;
 	for (bit = 0; bit < 4; bit++)
 		if (changed >> bit & 1)
 			delta ^= data->vl_crc[bit][fab_words(packet)];
-	lrh[0] ^= changed << 4;
 	vcrc[0] ^= (u8)delta;
 	vcrc[1] ^= (u8)(delta >> 8);
 }
@@ -350,11 +353,13 @@ static void carry(struct fab_port *out, struct fab_packet *packet, u8 lane)
 			fab_damaged(out->peer);
 	} else if (lost) {
 		fab_edge_lose(out->edge, lane);
-	} else {
-		if (damaged)
-			fab_packet_lrh(packet)[packet->len - 1] ^= 1;
+	} else if (damaged) {
+		fab_put_vcrc(data_of(out), packet);
+		fab_packet_lrh(packet)[packet->len - 1] ^= 1;
 		if (!fab_edge_send(out->edge, packet, lane))
 			fab_count(out, FAB_ERR_DISCARD);
+	} else {
+		fab_edge_gather(out->edge, packet, lane);
 	}
 	fab_packet_put(data_of(out), packet);
 }
@@ -465,6 +470,8 @@ void fab_data_run(struct fabric *fabric, u64 now)
 			data->ready = out->io->next_ready;
 			out->io->is_ready = false;
 			run(out);
+			if (out->edge)
+				fab_edge_flush(out->edge);
 		}
 	} while (data->moves && data->aggregators && fab_aggregators_send(data->aggregators));
 }

@@ -6,8 +6,8 @@
 
 #include "buffers.h"
 
-/* Packets that are in no buffer: being read or copied, or between two. */
-#define SPARE			64
+/* Packets that are in no buffer: being read or copied, of a batch, or between two. */
+#define SPARE			(64 + SHCA_IB_BATCH_MOST)
 
 /* Packets that all buffers can have at a time. */
 static u64 packets_of(const struct topology *topo, u32 edges)

@@ -69,7 +69,7 @@ static bool plug_receive(struct plug *plug, u64 now)
 {
 	struct fab_data *data = plug->plugs->topo->fabric.data;
 	struct fab_packet *packet = fab_packet_get(data), spare;
-	ssize_t len = plug->kind->receive(plug, (packet ?: &spare)->frame);
+	ssize_t len = plug->kind->receive(plug, (packet ?: &spare)->frame, data->rest);
 
 	if (len > 0 && packet) {
 		fab_edge_receive(&plug->edge, packet, len, now);
@@ -231,6 +231,8 @@ static bool plug_begin(struct plug *plug, struct fab_port *port)
 		return plug_refuse(plug->where, "its MTU is below 390");
 	unplug(port);
 	fab_edge_init(&plug->edge, port, session, plug->mtu, plug->window);
+	if (plug->batch_mtu)
+		fab_edge_batches(&plug->edge, plug->batch_mtu);
 	return true;
 }
 

@@ -25,8 +25,9 @@ struct plug;
  * @reopen:	frames could not pass for a while: give @watch a file again (return true). NULL: the
  *		kind itself calls plug_up()
  * @flush:	send what @send has kept, now that @watch is ready; NULL: it keeps nothing
- * @receive:	read a frame of up to FAB_FRAME_MAX bytes into the memory. Return: its length; 0: it
- *		was nothing for the edge; -EAGAIN: there is none now; another: no frames can pass
+ * @receive:	read a frame of up to FAB_FRAME_MAX bytes into the memory, and with @batch_mtu up to
+ *		FAB_REST_MAX more into @rest. Return: its length; 0: it was nothing for the edge;
+ *		-EAGAIN: there is none now; another: no frames can pass
  * @send:	a frame leaves. Return: false: it is lost
  * @close:	close what the kind has opened beside @watch, even if @open has failed; NULL: nothing
  */
@@ -36,7 +37,7 @@ struct plug_kind {
 	bool (*open)(struct plug *plug);
 	bool (*reopen)(struct plug *plug);
 	void (*flush)(struct plug *plug);
-	ssize_t (*receive)(struct plug *plug, u8 *frame);
+	ssize_t (*receive)(struct plug *plug, u8 *frame, u8 *rest);
 	bool (*send)(struct plug *plug, const u8 *frame, u32 len);
 	void (*close)(struct plug *plug);
 };
@@ -51,6 +52,7 @@ extern const struct plug_kind plug_tap, plug_netdev, plug_unix, plug_udp;
  * @edge:	whose frames
  * @where:	where it is, in the words of its option
  * @mtu:	largest path MTU that its frames can carry, in bytes
+ * @batch_mtu:	bytes of a frame of a batch behind its Ethernet header, or 0: none can pass
  * @window:	packets that may be in flight to it
  * @is_open:	@open has been called
  * @retry:	when to call @reopen; ~0: never
@@ -62,6 +64,7 @@ struct plug {
 	struct fab_edge edge;
 	const char *where;
 	u32 mtu;
+	u32 batch_mtu;
 	u32 window;
 	bool is_open;
 	u64 retry;

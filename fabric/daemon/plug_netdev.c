@@ -19,7 +19,7 @@ static bool netdev_send(struct plug *plug, const u8 *frame, u32 len)
 	return send(plug->watch.fd, frame, len, MSG_DONTWAIT | MSG_NOSIGNAL) == (ssize_t)len;
 }
 
-static ssize_t netdev_receive(struct plug *plug, u8 *frame)
+static ssize_t netdev_receive(struct plug *plug, u8 *frame, u8 *rest)
 {
 	ssize_t len = recv(plug->watch.fd, frame, FAB_FRAME_MAX, MSG_DONTWAIT);
 

@@ -6,6 +6,7 @@
 #include <net/if.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "plug.h"
@@ -16,17 +17,21 @@ static bool tap_send(struct plug *plug, const u8 *frame, u32 len)
 	return write(plug->watch.fd, frame, len) == (ssize_t)len;
 }
 
-static ssize_t tap_receive(struct plug *plug, u8 *frame)
+static ssize_t tap_receive(struct plug *plug, u8 *frame, u8 *rest)
 {
-	ssize_t len = read(plug->watch.fd, frame, FAB_FRAME_MAX);
+	const struct iovec parts[] = { { frame, FAB_FRAME_MAX }, { rest, FAB_REST_MAX } };
+	ssize_t len = readv(plug->watch.fd, parts, 2);
 
 	return len < 0 ? -errno : len;
 }
 
+/* The largest MTU of a TAP. */
+#define TAP_MTU		65521
+
 /* Make a new TAP ready for use. */
 static bool set_up(int sock, struct ifreq *request)
 {
-	request->ifr_mtu = shca_ib_frame_mtu(SHCA_IB_MTU_MAX);
+	request->ifr_mtu = TAP_MTU;
 	if (ioctl(sock, SIOCSIFMTU, request))
 		return false;
 	if (ioctl(sock, SIOCGIFFLAGS, request))
@@ -65,6 +70,7 @@ static bool tap_open(struct plug *plug)
 		return plug_complain(plug->where, "MTU of the TAP");
 	close(sock);
 	plug->mtu = shca_ib_mtu(request.ifr_mtu);
+	plug->batch_mtu = request.ifr_mtu;
 	return true;
 }
 

@@ -43,7 +43,7 @@ static bool udp_send(struct plug *plug, const u8 *frame, u32 len)
 	return false;
 }
 
-static ssize_t udp_receive(struct plug *plug, u8 *frame)
+static ssize_t udp_receive(struct plug *plug, u8 *frame, u8 *rest)
 {
 	ssize_t len = recv(plug->watch.fd, frame, FAB_FRAME_MAX, MSG_DONTWAIT);
 

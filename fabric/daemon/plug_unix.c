@@ -101,7 +101,7 @@ static void local_flush(struct plug *plug)
 }
 
 /* A longer datagram is none of a port, which the edge sees. */
-static ssize_t local_receive(struct plug *plug, u8 *frame)
+static ssize_t local_receive(struct plug *plug, u8 *frame, u8 *rest)
 {
 	ssize_t len = recv(plug->watch.fd, frame, FAB_FRAME_MAX, MSG_DONTWAIT);
 

@@ -55,6 +55,8 @@ struct host {
 	u32 credit_frames;	/* that have come */
 	u32 asks;	/* of those */
 	u32 damaged;	/* packets with a wrong VCRC */
+	u32 batches;	/* frames of batches that have come */
+	u32 frames;	/* frames with packets that have come */
 	u32 held[SHCA_IB_LANES];
 	/* the last datagram that has come: its packet from LRH on, and how many */
 	u8 mad[FAB_PACKET_MAX];
@@ -86,6 +88,7 @@ struct world {
 	struct fab_adaptive adaptive;
 	struct fab_node *nodes[SWITCHES_MAX];
 	u32 refusals;
+	bool draws_batches;	/* some hosts take batches, and send them */
 };
 
 static struct world *world;
@@ -114,13 +117,59 @@ static u64 digest(u64 sum, const u8 *data, u32 len)
 	return sum;
 }
 
+static void to_inbox(struct host *host, const u8 *data, u32 len)
+{
+	struct frame *frame = &host->inbox[host->last++ % INBOX];
+
+	CHECK(host->last - host->first <= INBOX, true);
+	CHECK(len <= FAB_FRAME_MAX, true);
+	frame->len = len;
+	memcpy(frame->data, data, len);
+}
+
+#define TYPE_DATA	1
+#define TYPE_BATCH	4
+#define BATCH_MOST	60
+
+/*
+ * The frame of a batch becomes frames of its packets, by docs/infiniband.md: LRH and GRH of the first, and
+ * each packet from BTH to ICRC, all as long as the first but the last.
+ */
+static void batch_to_inbox(struct host *host, const u8 *data, u32 len)
+{
+	const u8 *lrh = data + FAB_HEAD;
+	u32 lower = (lrh[1] & 3) == 3 ? 48 : 8, unit = (get_be16(lrh + 4) & 0x7ff) * 4 - lower, at, bytes, packet, nr = 0;
+	u8 frame[FAB_FRAME_MAX], *out = frame + FAB_HEAD;
+
+	CHECK(host->phy.batches, true);
+	CHECK(len - FAB_ETHER_BYTES <= host->edge.batch_mtu, true);
+	CHECK(get_be16(data + FAB_ETHER_BYTES + 2), len - FAB_HEAD);
+	CHECK(lrh[0] >> 4 < SHCA_IB_LANES && get_be16(lrh + 2) < LID_MCAST, true);
+	for (at = FAB_HEAD + lower; at < len; at += bytes) {
+		bytes = min_t(u32, unit, len - at);
+		/* Only the first may be for QP 0 or for a group. */
+		CHECK(!nr || ((get_be32(data + at + 4) & 0xffffff) && (get_be32(data + at + 4) & 0xffffff) != 0xffffff), true);
+		packet = lower + bytes;
+		memcpy(frame, data, FAB_HEAD + lower);
+		memcpy(out + lower, data + at, bytes);
+		frame[FAB_ETHER_BYTES] = 1 << 4 | TYPE_DATA;
+		put_be16(frame + FAB_ETHER_BYTES + 2, packet + 2);
+		put_be16(out + 4, packet / 4);
+		if (lower == 48)
+			put_be16(out + 12, bytes);
+		shca_ib_vcrc_put(shca_ib_vcrc(&world->data.vcrc, SHCA_IB_VCRC_SEED, out, packet), out + packet);
+		to_inbox(host, frame, FAB_HEAD + packet + 2);
+		nr++;
+	}
+	CHECK(at, len);
+	CHECK(nr && nr <= BATCH_MOST, true);
+	host->batches++;
+}
+
 static bool send_to_host(struct fab_edge *edge, const u8 *data, u32 len)
 {
 	struct host *host = host_of(edge);
-	struct frame *frame = &host->inbox[host->last % INBOX];
 
-	CHECK(host->last - host->first < INBOX, true);
-	CHECK(len <= FAB_FRAME_MAX, true);
 	CHECK(memcmp(data + SHCA_IB_MAC_BYTES, edge->mac, SHCA_IB_MAC_BYTES), 0);
 	CHECK(data[0] == 0xff || !memcmp(data, host->mac, SHCA_IB_MAC_BYTES), true);
 	CHECK(get_be16(data + 2 * SHCA_IB_MAC_BYTES), SHCA_IB_ETHERTYPE);
@@ -129,9 +178,11 @@ static bool send_to_host(struct fab_edge *edge, const u8 *data, u32 len)
 	if (world->loss && !draw(world->loss))
 		return true;
 	world->digest = digest(world->digest, data, len);
-	frame->len = len;
-	memcpy(frame->data, data, len);
-	host->last++;
+	host->frames += data[FAB_ETHER_BYTES] == (1 << 4 | TYPE_BATCH) || data[FAB_ETHER_BYTES] == (1 << 4 | TYPE_DATA);
+	if (data[FAB_ETHER_BYTES] == (1 << 4 | TYPE_BATCH))
+		batch_to_inbox(host, data, len);
+	else
+		to_inbox(host, data, len);
 	return true;
 }
 
@@ -189,6 +240,15 @@ static struct fab_port *port(struct world *w, u32 sw, u32 number)
 	return &w->node[sw].ports[number];
 }
 
+#define TAP_MTU		65521
+
+/* Before the link is up. @mtu: of the netdev. */
+static void take_batches(struct host *host, u32 mtu)
+{
+	host->phy.batches = true;
+	fab_edge_batches(&host->edge, mtu);
+}
+
 /* A host at a port. LIDs of hosts are 1, 2 and so on. */
 static struct host *add_host(struct world *w, u32 sw, u32 number)
 {
@@ -207,6 +267,8 @@ static struct host *add_host(struct world *w, u32 sw, u32 number)
 	shca_ib_port_init(&host->phy, host->lid, 0x2000 + w->hosts, SHCA_IB_MTU_MAX);
 	host->phy.lanes = SHCA_IB_VL_CAP;
 	host->phy.credits = true;
+	if (w->draws_batches && draw(2))
+		take_batches(host, draw(2) ? TAP_MTU : 9000);
 	shca_ib_credits_size(&host->credits, SHCA_IB_WINDOW, grant);
 	shca_ib_port_carrier(&host->phy, true, w->now);
 	fab_edge_carrier(&host->edge, true, w->now);
@@ -252,7 +314,9 @@ static void to_switch(struct world *w, struct host *host, const u8 *frame, u32 l
 	CHECK(!packet, false);
 	if (!packet)
 		return;
-	memcpy(packet->frame, frame, len);
+	memcpy(packet->frame, frame, min_t(u32, len, FAB_FRAME_MAX));
+	if (len > FAB_FRAME_MAX)
+		memcpy(w->data.rest, frame + FAB_FRAME_MAX, len - FAB_FRAME_MAX);
 	put_ether(host, packet->frame);
 	fab_edge_receive(&host->edge, packet, len, w->now);
 }
@@ -342,6 +406,56 @@ static bool host_send(struct world *w, struct host *host, struct host *to, u8 sl
 	host->sent++;
 	len = make_packet(w, frame + FAB_HEAD, host->lid, to->lid, sl, lane, PKEY, payload, &stamp);
 	send_packet(w, host, frame, len);
+	return true;
+}
+
+/* A frame of a batch, as docs/infiniband.md has it: to be changed, and sent. */
+struct batch {
+	u32 len;	/* behind the shim */
+	u8 frame[FAB_BATCH_MAX];
+};
+
+/* Packets with @payload bytes each, but @last in the last one. */
+static void make_batch(struct world *w, struct batch *batch, struct host *host, struct host *to, u8 sl, u8 vl, u32 nr,
+		       u32 payload, u32 last)
+{
+	u32 other = to - w->host, i, len;
+	u8 packet[FAB_PACKET_MAX];
+
+	batch->len = 0;
+	for (i = 0; i < nr; i++) {
+		const struct stamp stamp = { .from = host - w->host, .number = host->next_sent[other][sl]++, .sl = sl };
+
+		len = make_packet(w, packet, host->lid, to->lid, sl, vl, PKEY, i + 1 < nr ? payload : last, &stamp) - 2;
+		memcpy(batch->frame + FAB_HEAD + batch->len, packet + (i ? SHCA_IB_LRH_BYTES : 0), len - (i ? SHCA_IB_LRH_BYTES : 0));
+		batch->len += len - (i ? SHCA_IB_LRH_BYTES : 0);
+	}
+}
+
+static void send_batch(struct world *w, struct host *host, struct batch *batch)
+{
+	u8 *shim = batch->frame + FAB_ETHER_BYTES;
+
+	shim[0] = 1 << 4 | TYPE_BATCH;
+	shim[1] = host->credits.period;
+	put_be16(shim + 2, batch->len);
+	put_be32(shim + 4, host->phy.session);
+	to_switch(w, host, batch->frame, FAB_HEAD + batch->len);
+}
+
+/* Return: false: no credit, or the switch takes no batches. */
+static bool host_send_batch(struct world *w, struct host *host, struct host *to, u8 sl, u32 nr, u32 payload, u32 last)
+{
+	static struct batch batch;
+	u8 lane = sl % SHCA_IB_LANES;
+
+	if (!host->phy.peer.batches || shca_ib_credits_room(&host->credits, lane) < nr * SHCA_IB_CHARGE ||
+	    nr * (payload + 16) + 200 > host->edge.batch_mtu)
+		return false;
+	shca_ib_credits_take(&host->credits, lane, nr * SHCA_IB_CHARGE);
+	host->sent += nr;
+	make_batch(w, &batch, host, to, sl, lane, nr, payload, last);
+	send_batch(w, host, &batch);
 	return true;
 }
 
@@ -2806,7 +2920,7 @@ static void strange_frame(struct world *w, struct host *host)
 {
 	u8 frame[FAB_FRAME_MAX], *body = frame + FAB_HEAD;
 	struct shca_ib_shim shim = {
-		.type = 1 + draw(3),
+		.type = 1 + draw(4),
 		.period = draw(256),
 		.len = draw(4) ? SHCA_IB_CREDIT_BYTES : draw(FAB_PACKET_MAX),
 		.session = draw(8) ? host->phy.session : 1 + draw(4),
@@ -2863,6 +2977,22 @@ static void strange_packet(struct world *w, struct host *host)
 	send_packet(w, host, frame, len);
 }
 
+static void strange_batch(struct world *w, struct host *host)
+{
+	u32 payload = 16 + 4 * draw(draw(2) ? 20 : 1000), nr = 1 + draw(draw(2) ? 10 : 70);
+	static struct batch batch;
+
+	if (nr * (payload + 20) > 60000)
+		nr = 10;
+	make_batch(w, &batch, host, &w->host[HONEST], draw(16), draw(9), nr, payload, 16 + 4 * draw(payload / 4 - 3));
+	put_be16(batch.frame + FAB_HEAD + 2, strange_lid());
+	if (!draw(4))
+		random_bytes(batch.frame + FAB_HEAD, 8);
+	if (!draw(4))
+		batch.len = draw(batch.len);
+	send_batch(w, host, &batch);
+}
+
 /* Honest hosts lose nothing, whatever others at their switch send that have not the manager's key. */
 static void hostile(void)
 {
@@ -2871,7 +3001,7 @@ static void hostile(void)
 	u32 i, round;
 
 	for (i = 1; i <= HONEST + HOSTILE; i++) {
-		add_host(w, 0, i);
+		take_batches(add_host(w, 0, i), TAP_MTU);
 		set_route(w, 0, i, i);
 	}
 	pass(w, 50 * MS);
@@ -2894,6 +3024,8 @@ static void hostile(void)
 				strange_frame(w, host);
 			else if (!draw(2))
 				strange_mad(w, host);
+			else if (!draw(2))
+				strange_batch(w, host);
 			else
 				strange_packet(w, host);
 		}
@@ -2911,6 +3043,357 @@ static void hostile(void)
 	CHECK(w->host[0].got + w->host[1].got, sent);
 	CHECK(sent > 1000, true);
 	end(w);
+}
+
+/* ---- batches ---------------------------------------------------------------- */
+
+/* One switch; hosts 0 and 1 take batches at a TAP, 2 takes none, 3 takes batches at a netdev of MTU 9000. */
+static struct world *begin_batches(void)
+{
+	struct world *w = begin(1);
+	u32 i;
+
+	for (i = 1; i <= 4; i++) {
+		add_host(w, 0, i);
+		set_route(w, 0, i, i);
+		if (i != 3)
+			take_batches(&w->host[i - 1], i == 4 ? 9000 : TAP_MTU);
+	}
+	pass(w, 50 * MS);
+	activate(w);
+	for (i = 0; i < 4; i++)
+		w->host[i].frames = 0;
+	return w;
+}
+
+static void end_batches(struct world *w)
+{
+	pass(w, 400 * MS);
+	check_credits(w);
+	check_pool(w);
+	end(w);
+}
+
+/* A batch is one frame where the peer takes it, and packets elsewhere. Counters have packets and words. */
+static void batches(void)
+{
+	struct world *w = begin_batches();
+	struct host *host = w->host;
+	/* LRH, BTH, payload, ICRC */
+	const u32 words = 14 * (8 + 12 + 4096 + 4) / 4 + (8 + 12 + 100 + 4) / 4;
+	u32 i;
+
+	CHECK(host_send_batch(w, &host[0], &host[1], 3, 15, 4096, 100), true);
+	CHECK(host_send_batch(w, &host[0], &host[2], 3, 15, 4096, 100), true);
+	pass(w, MS);
+	CHECK(host[1].got, 15);
+	CHECK(host[1].frames, 1);
+	CHECK(host[1].batches, 1);
+	CHECK(host[2].got, 15);
+	CHECK(host[2].frames, 15);
+	CHECK(host[2].batches, 0);
+	CHECK(port(w, 0, 1)->counters.rcv_pkts, 30);
+	CHECK(port(w, 0, 1)->counters.rcv_data, 2 * words);
+	for (i = 2; i <= 3; i++) {
+		CHECK(port(w, 0, i)->counters.xmit_pkts, 15);
+		CHECK(port(w, 0, i)->counters.xmit_data, words);
+	}
+	/* Two packets of 4 KiB fit into an MTU of 9000. */
+	CHECK(host_send_batch(w, &host[0], &host[3], 0, 15, 4096, 4096), true);
+	pass(w, MS);
+	CHECK(host[3].got, 15);
+	CHECK(host[3].frames, 8);
+	/* One of its own needs no VCRC either. */
+	CHECK(host[3].batches, 8);
+	end_batches(w);
+}
+
+/* What comes packet by packet leaves in one frame if it is next to each other, and of one length. */
+static void batches_gather(void)
+{
+	struct world *w = begin_batches();
+	struct host *host = w->host;
+	u32 i;
+
+	for (i = 0; i < 61; i++)
+		CHECK(host_send(w, &host[2], &host[1], 0, 64), true);
+	pass(w, MS);
+	CHECK(host[1].got, 61);
+	CHECK(host[1].frames, 2);
+	CHECK(host[1].batches, 1);
+	/* Another service level, source, lane, or a longer one begins a frame, and a shorter one ends it. */
+	host[1].frames = 0;
+	host_send(w, &host[2], &host[1], 0, 64);
+	host_send(w, &host[2], &host[1], 0, 68);
+	host_send(w, &host[2], &host[1], 0, 64);
+	host_send(w, &host[2], &host[1], 0, 64);
+	host_send(w, &host[2], &host[1], 8, 64);
+	host_send(w, &host[0], &host[1], 0, 64);
+	pass(w, MS);
+	CHECK(host[1].got, 67);
+	/* 64; 68 and 64; 64 */
+	CHECK(host[1].frames, 5);
+	CHECK(host[1].batches, 2);
+	/* A time between them: they are not kept waiting. */
+	host[1].frames = 0;
+	for (i = 0; i < 3; i++) {
+		host_send(w, &host[2], &host[1], 0, 64);
+		fab_data_run(&w->fabric, w->now);
+	}
+	CHECK(host[1].frames, 3);
+	end_batches(w);
+}
+
+/* The lane changes: in a batch there is no VCRC to change, and singles have the right one. */
+static void batches_change_lanes(void)
+{
+	static const u8 map[SHCA_IB_SLS / 2] = { 0x25, 0x25, 0x25, 0x25, 0x25, 0x25, 0x25, 0x25 };
+	struct world *w = begin_batches();
+	struct host *host = w->host;
+	u32 i;
+
+	w->is_mapped = true;
+	for (i = 2; i <= 4; i++) {
+		shca_ib_sl2vl_set(fab_sl2vl(&w->node[0], 1, i), map);
+		shca_ib_sl2vl_set(fab_sl2vl(&w->node[0], 3, i), map);
+	}
+	for (i = 1; i < 4; i++) {
+		CHECK(host_send_batch(w, &host[0], &host[i], 1, 10, 256, 16), true);
+		CHECK(host_send(w, &host[2], &host[i == 2 ? 3 : i], 1, 512), true);
+	}
+	pass(w, MS);
+	CHECK(host[1].got, 11);
+	CHECK(host[2].got, 10);
+	CHECK(host[2].frames, 10);
+	CHECK(host[3].got, 12);
+	/* SL 1 */
+	CHECK(host[1].credits.lane[5].abr, 11 * SHCA_IB_CHARGE);
+	end_batches(w);
+}
+
+/* Faults are by packet: a bad cable loses or damages some of a batch. So is what cannot be sent. */
+static void batches_meet_faults(void)
+{
+	struct world *w = begin_batches();
+	struct host *host = w->host;
+
+	w->loses = true;
+	w->damages = true;
+	port(w, 0, 2)->io->lose_each = 5;
+	port(w, 0, 2)->io->damage_each = 3;
+	CHECK(host_send_batch(w, &host[0], &host[1], 0, 14, 1024, 1024), true);
+	pass(w, MS);
+	/* 5 and 10 are lost, 3, 6, 9, 12 damaged */
+	CHECK(host[1].got, 8);
+	CHECK(host[1].damaged, 4);
+	port(w, 0, 2)->io->lose_each = 0;
+	port(w, 0, 2)->io->damage_each = 0;
+	w->refuses = true;
+	CHECK(host_send_batch(w, &host[0], &host[1], 0, 14, 1024, 1024), true);
+	pass(w, MS);
+	CHECK(errors_of(w, 2, FAB_ERR_DISCARD), 14);
+	CHECK(host[1].edge.unsent, 1);
+	w->refuses = false;
+	end_batches(w);
+}
+
+/* Each packet has a PktLen and a PayLen of its own. */
+static void batches_with_grh(void)
+{
+	static struct batch batch;
+	struct world *w = begin_batches();
+	struct host *host = w->host;
+	u8 *lrh = batch.frame + FAB_HEAD;
+	u32 i;
+
+	for (i = 1; i < 3; i++) {
+		make_batch(w, &batch, &host[0], &host[i], 0, 0, 12, 512, 32);
+		memmove(lrh + SHCA_IB_LOWER_MAX, lrh + SHCA_IB_LRH_BYTES, batch.len - SHCA_IB_LRH_BYTES);
+		lrh[1] |= 3;
+		put_be16(lrh + 4, (SHCA_IB_LOWER_MAX + 12 + 512 + 4) / 4);
+		memset(lrh + SHCA_IB_LRH_BYTES, 0, SHCA_IB_GRH_BYTES);
+		lrh[8] = 0x60;
+		put_be16(lrh + 12, 12 + 512 + 4);
+		lrh[14] = 0x1b;
+		batch.len += SHCA_IB_GRH_BYTES;
+		shca_ib_credits_take(&host[0].credits, 0, 12 * SHCA_IB_CHARGE);
+		send_batch(w, &host[0], &batch);
+		pass(w, MS);
+		CHECK(host[i].got, 12);
+		CHECK(host[i].frames, i == 1 ? 1 : 12);
+	}
+	end_batches(w);
+}
+
+struct bad_batch {
+	const char *what;
+	void (*make)(struct world *w, struct batch *batch);
+	bool is_frame;	/* no packet has come */
+};
+
+static void batch_is_long(struct world *w, struct batch *batch)
+{
+	make_batch(w, batch, &w->host[0], &w->host[1], 0, 0, 61, 64, 64);
+}
+
+static void batch_ends_early(struct world *w, struct batch *batch)
+{
+	make_batch(w, batch, &w->host[0], &w->host[1], 0, 0, 3, 64, 64);
+	/* 12 of BTH, 3 of ICRC */
+	batch->len -= 64 + 4;
+}
+
+static void batch_is_odd(struct world *w, struct batch *batch)
+{
+	make_batch(w, batch, &w->host[0], &w->host[1], 0, 0, 3, 64, 64);
+	batch->len -= 2;
+}
+
+static void batch_of_management(struct world *w, struct batch *batch)
+{
+	make_batch(w, batch, &w->host[0], &w->host[1], 0, 15, 3, 64, 64);
+}
+
+static void batch_of_no_lane(struct world *w, struct batch *batch)
+{
+	make_batch(w, batch, &w->host[0], &w->host[1], 0, 9, 3, 64, 64);
+}
+
+static void batch_to_a_group(struct world *w, struct batch *batch)
+{
+	make_batch(w, batch, &w->host[0], &w->host[1], 0, 0, 3, 64, 64);
+	put_be16(batch->frame + FAB_HEAD + 2, 0xc000);
+}
+
+static void batch_to_all(struct world *w, struct batch *batch)
+{
+	make_batch(w, batch, &w->host[0], &w->host[1], 0, 0, 3, 64, 64);
+	put_be16(batch->frame + FAB_HEAD + 2, 0xffff);
+}
+
+static void batch_with_less_than_it_says(struct world *w, struct batch *batch)
+{
+	make_batch(w, batch, &w->host[0], &w->host[1], 0, 0, 3, 64, 64);
+	put_be16(batch->frame + FAB_HEAD + 4, batch->len / 4 + 1);
+}
+
+static void batch_of_nothing(struct world *w, struct batch *batch)
+{
+	make_batch(w, batch, &w->host[0], &w->host[1], 0, 0, 3, 64, 64);
+	put_be16(batch->frame + FAB_HEAD + 4, SHCA_IB_LRH_BYTES / 4);
+}
+
+static void batch_is_raw(struct world *w, struct batch *batch)
+{
+	make_batch(w, batch, &w->host[0], &w->host[1], 0, 0, 3, 64, 64);
+	batch->frame[FAB_HEAD + 1] &= ~3;
+}
+
+static void batch_of_giants(struct world *w, struct batch *batch)
+{
+	make_batch(w, batch, &w->host[0], &w->host[1], 0, 0, 3, 4000, 4000);
+	put_be16(batch->frame + FAB_HEAD + 4, (FAB_PACKET_MAX + 2) / 4);
+}
+
+static void batch_is_cut(struct world *w, struct batch *batch)
+{
+	make_batch(w, batch, &w->host[0], &w->host[1], 0, 0, 1, 64, 64);
+	batch->len = SHCA_IB_LRH_BYTES - 1;
+}
+
+static void batch_from_who_may_not(struct world *w, struct batch *batch)
+{
+	make_batch(w, batch, &w->host[0], &w->host[1], 0, 0, 3, 64, 64);
+	w->host[0].edge.batch_mtu = 0;
+}
+
+/* No packet of a frame that is wrong counts, and nothing of it passes. */
+static void batches_broken(void)
+{
+	static const struct bad_batch rows[] = {
+		{ "long", batch_is_long },
+		{ "ends_early", batch_ends_early },
+		{ "odd", batch_is_odd },
+		{ "management", batch_of_management },
+		{ "no_lane", batch_of_no_lane },
+		{ "group", batch_to_a_group },
+		{ "all", batch_to_all },
+		{ "less", batch_with_less_than_it_says },
+		{ "nothing", batch_of_nothing },
+		{ "raw", batch_is_raw },
+		{ "giants", batch_of_giants },
+		{ "cut", batch_is_cut },
+		{ "may_not", batch_from_who_may_not, true },
+	};
+	static struct batch batch;
+	struct world *w;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(rows) && !failed; i++) {
+		w = begin_batches();
+		rows[i].make(w, &batch);
+		send_batch(w, &w->host[0], &batch);
+		pass(w, MS);
+		CHECK(errors_of(w, 1, FAB_ERR_RCV), !rows[i].is_frame);
+		CHECK(details_of(w, 1, FAB_DETAIL_MALFORMED), !rows[i].is_frame);
+		CHECK(w->host[0].edge.bad_frames, rows[i].is_frame);
+		CHECK(port(w, 0, 1)->counters.rcv_pkts, 0);
+		CHECK(w->host[1].frames, 0);
+		if (failed)
+			printf("# row %s\n", rows[i].what);
+		end_batches(w);
+	}
+}
+
+/* One that says how many bytes follow, and has fewer; a packet for QP 0 and one of a group that hide behind another. */
+static void batches_lie(void)
+{
+	static struct batch batch;
+	struct world *w = begin_batches();
+	u32 first, i;
+
+	make_batch(w, &batch, &w->host[0], &w->host[1], 0, 0, 3, 64, 64);
+	first = batch.len;
+	batch.len += 4;
+	send_batch(w, &w->host[0], &batch);
+	batch.len = first;
+	put_be16(batch.frame + FAB_ETHER_BYTES + 2, first + 1);
+	to_switch(w, &w->host[0], batch.frame, FAB_HEAD + first);
+	pass(w, MS);
+	CHECK(details_of(w, 1, FAB_DETAIL_MALFORMED), 1);
+	CHECK(w->host[0].edge.bad_frames, 1);
+	/* A packet that is as long as a batch. */
+	memset(&batch, 0, sizeof(batch));
+	send_packet(w, &w->host[0], batch.frame, 60000);
+	CHECK(details_of(w, 1, FAB_DETAIL_PHYSICAL), 1);
+	for (i = 0; i < 2; i++) {
+		w->host[1].frames = 0;
+		w->host[1].batches = 0;
+		make_batch(w, &batch, &w->host[0], &w->host[1], 1, 1, 5, 64, 64);
+		/* BTH of the third: each has 12, 64, 4 */
+		put_be32(batch.frame + FAB_HEAD + SHCA_IB_LRH_BYTES + 2 * 80 + 4, i ? 0xffffff : 0);
+		shca_ib_credits_take(&w->host[0].credits, 1, 5 * SHCA_IB_CHARGE);
+		send_batch(w, &w->host[0], &batch);
+		pass(w, MS);
+		/* It leaves alone, and each end checks it as such. */
+		CHECK(w->host[1].frames, 3);
+		CHECK(w->host[1].batches, 2);
+	}
+	end_batches(w);
+}
+
+/* No memory for all of a batch: the rest is lost, and its credit comes back. */
+static void batches_without_memory(void)
+{
+	struct world *w = begin_batches();
+
+	w->loses = true;
+	w->data.pool_nr = w->data.pool_used + 4;
+	CHECK(host_send_batch(w, &w->host[0], &w->host[1], 0, 10, 64, 64), true);
+	pass(w, MS);
+	CHECK(w->host[1].got, 5);
+	w->data.pool_nr = POOL;
+	end_batches(w);
 }
 
 /* ---- adaptive routing ------------------------------------------------------- */
@@ -3694,12 +4177,13 @@ static void route_tree(struct world *w, const u32 *parent, const u32 *below, con
 		}
 }
 
-static struct world *begin_random(void)
+static struct world *begin_random(bool batches)
 {
 	u32 parent[SWITCHES_MAX] = { 0 }, below[SWITCHES_MAX] = { 0 }, used[SWITCHES_MAX] = { 0 }, at[HOSTS_MAX];
 	struct world *w = begin(1 + draw(RANDOM_SWITCHES)), *made = w;
 	u32 i, hosts = 2 + draw(HOSTS_MAX - 2), sw;	/* (one switch has seven ports for them) */
 
+	w->draws_batches = batches;
 	for (i = 1; i < w->switches; i++) {
 		/* (each switch keeps ports for a host) */
 		do {
@@ -3722,12 +4206,13 @@ static struct world *begin_random(void)
 }
 
 /* Leaves with two hosts each, and spines, with one or two cables between each leaf and each spine. */
-static struct world *begin_layers(void)
+static struct world *begin_layers(bool batches)
 {
 	u32 leaves = 2 + draw(2), spines = 1 + draw(3), i, j, n, h;
 	struct world *w = begin(leaves + spines), *made = w;
 	u8 cables[SWITCHES_MAX][SWITCHES_MAX] = { { 0 } };
 
+	w->draws_batches = batches;
 	for (i = 0; i < leaves; i++)
 		for (j = 0; j < spines; j++) {
 			cables[i][j] = 1 + draw(2);
@@ -3772,8 +4257,14 @@ static void traffic(struct world *w, u32 rounds, bool flaps)
 			for (burst = draw(40); burst; burst--) {
 				struct host *to = &w->host[draw(w->hosts)];
 
-				if (to != host)
+				if (to != host && host->phy.batches && !draw(3)) {
+					u32 payload = 16 + 4 * draw(draw(2) ? 20 : 1000);
+
+					host_send_batch(w, host, to, draw(4) ? draw(4) : draw(16), 1 + draw(20), payload,
+							16 + 4 * draw(payload / 4 - 3));
+				} else if (to != host) {
 					host_send(w, host, to, draw(4) ? draw(4) : draw(16), 16 + 4 * draw(draw(4) ? 20 : 1000));
+				}
 			}
 			if (!draw(30))
 				host->slow = !host->slow;
@@ -3831,14 +4322,14 @@ static void check_flows(struct world *w)
 		CHECK(!w->adaptive.bucket[i], true);
 }
 
-static void one_random(u64 seed, enum trouble trouble, enum fab_adaptive_mode mode)
+static void one_random(u64 seed, enum trouble trouble, enum fab_adaptive_mode mode, bool batches)
 {
 	u64 sent = 0, got = 0, lost = 0;
 	struct world *w;
 	u32 i, j;
 
 	random_state = seed;
-	w = mode ? begin_layers() : begin_random();
+	w = mode ? begin_layers(batches) : begin_random(batches);
 	/* Some cables have a delay. (What is in one that goes down is lost without a counter.) */
 	for (i = 0; i < w->switches && trouble != LINKS_GO_DOWN; i++)
 		if (!draw(3))
@@ -4267,6 +4758,14 @@ static const struct {
 	{ "mad_pkeys", mad_pkeys },
 	{ "group_waits", group_waits },
 	{ "hostile", hostile },
+	{ "batches", batches },
+	{ "batches_gather", batches_gather },
+	{ "batches_change_lanes", batches_change_lanes },
+	{ "batches_meet_faults", batches_meet_faults },
+	{ "batches_with_grh", batches_with_grh },
+	{ "batches_broken", batches_broken },
+	{ "batches_lie", batches_lie },
+	{ "batches_without_memory", batches_without_memory },
 	{ "adaptive_spreads", adaptive_spreads },
 	{ "adaptive_flows", adaptive_flows },
 	{ "adaptive_keys", adaptive_keys },
@@ -4299,6 +4798,7 @@ int main(int argc, char **argv)
 		const char *name;
 		enum trouble trouble;
 		enum fab_adaptive_mode mode;
+		bool batches;
 	} kinds[] = {
 		{ "nothing_is_lost", NO_TROUBLE },
 		{ "links_go_down", LINKS_GO_DOWN },
@@ -4306,6 +4806,10 @@ int main(int argc, char **argv)
 		{ "adaptive_flowlets_in_order", NO_TROUBLE, FAB_ADAPTIVE_FLOWLET },
 		{ "adaptive_packets_all_arrive", NO_TROUBLE, FAB_ADAPTIVE_PACKET },
 		{ "adaptive_links_go_down", LINKS_GO_DOWN, FAB_ADAPTIVE_FLOWLET },
+		{ "batches_nothing_is_lost", NO_TROUBLE, .batches = true },
+		{ "batches_links_go_down", LINKS_GO_DOWN, .batches = true },
+		{ "batches_frames_are_lost", FRAMES_ARE_LOST, .batches = true },
+		{ "batches_adaptive_all_arrive", NO_TROUBLE, FAB_ADAPTIVE_PACKET, true },
 	};
 	char name[64];
 	u64 seed, first = argc > 2 ? strtoull(argv[2], NULL, 0) : 1;
@@ -4320,7 +4824,7 @@ int main(int argc, char **argv)
 	failed = NULL;
 	for (i = 0; i < ARRAY_SIZE(kinds); i++) {
 		for (seed = first; seed < first + seeds && !failed; seed++)
-			one_random(seed, kinds[i].trouble, kinds[i].mode);
+			one_random(seed, kinds[i].trouble, kinds[i].mode, kinds[i].batches);
 		snprintf(name, sizeof(name), "%s%s", argc < 3 ? "" : "more.", kinds[i].name);
 		bad += tell(name);
 		failed = NULL;
