@@ -44,7 +44,7 @@ show() { ask show 'leaf 0' "$1" | sed -n "s/.*\"$2\": *\"\?\([a-z0-9]*\).*/\1/p"
 # sent : packets, by each port of the first leaf to a spine
 sent() { for port in 5 6 7 8; do show $port sent; done; }
 # (programs that poll would leave the process no CPU)
-write_bw=(nice -n 19 ib_write_bw -F -u 20 -s 16384 -t 2 -D $((12 * slow)))
+write_bw=(nice -n 19 ib_write_bw -F -u 20 -s 16384 -t 2 -D $((6 + 5 * slow)))
 begin_flows() {
 	local n
 	for n in 1 2 3 4; do
