@@ -429,6 +429,16 @@ void fill(void *p, size_t len, uint64_t seed)
 	}
 }
 
+bool is_same(const void *p, const void *q, size_t len)
+{
+	const uint8_t *a = p, *b = q;
+	size_t i;
+
+	for (i = 0; i < len && __atomic_load_n(a + i, __ATOMIC_ACQUIRE) == b[i]; i++)
+		;
+	return i == len;
+}
+
 void check_fill(const void *p, size_t len, uint64_t seed)
 {
 	const uint8_t *in = p;

@@ -174,6 +174,14 @@ void fill(void *p, size_t len, uint64_t seed);
 /** check_fill() - fail unless @p has the pattern fill(@p, @len, @seed) */
 void check_fill(const void *p, size_t len, uint64_t seed);
 
+/**
+ * is_same() - is memory that somebody writes into equal to @q by now?
+ *
+ * It reads each byte once. memcmp() reads one that differs again, to tell which is greater: if it has
+ * been written meanwhile, memcmp() says "equal" of all the bytes behind it, too.
+ */
+bool is_same(const void *p, const void *q, size_t len);
+
 /** check_bytes() - fail unless all bytes are @value */
 void check_bytes(const void *p, size_t len, uint8_t value);
 

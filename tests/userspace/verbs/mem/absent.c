@@ -371,7 +371,7 @@ static void bytes_that_wait_are_bounded(void)
 			FAIL("%ld KiB are not given back",
 			     (before - free_bytes()) / 1024);
 	/* (this process may see the page before the packets are executed) */
-	while (memcmp(p, src.p, PAGE) && millis() < end)
+	while (!is_same(p, src.p, PAGE) && millis() < end)
 		usleep(1000);
 	check_fill(p, PAGE, SEED);
 }

@@ -253,7 +253,7 @@ static void plain_write(struct flow *flow, uint32_t len)
 		request(flow, IBV_WR_RDMA_WRITE, &sge);
 		until = millis() + lost_ms();
 		while (flow->type == IBV_QPT_UC && millis() < until &&
-		       memcmp(flow->dst.p, flow->src.p, len))
+		       !is_same(flow->dst.p, flow->src.p, len))
 			sched_yield();
 		if (flow->type != IBV_QPT_UC || millis() < until)
 			break;
