@@ -564,8 +564,10 @@ void fab_output_late(struct fabric *fabric)
 			lane_late(out, lane);
 			regroup(out, lane);
 		}
-		if (!out->io->wanted)
+		if (!out->io->wanted) {
+			out->io->is_paced = false;
 			set_waits(out, false);
+		}
 		if (out->io->wanted || out->io->flight)
 			watch(out);
 		fab_output_kick(out);

@@ -2506,6 +2506,30 @@ static void rate_late(void)
 	end(w);
 }
 
+/* Of a packet that expired while it waited for the cable, no time is left to make up for. */
+static void rate_after_expiry(void)
+{
+	struct world *w = begin_one();
+	const u64 *sent = &port(w, 0, 2)->counters.xmit_pkts;
+	u32 i;
+
+	w->loses = true;
+	port(w, 0, 2)->io->rate = 1050000;
+	port(w, 0, 2)->hoq_life = 7;	/* 0.5 ms */
+	for (i = 0; i < 2; i++)
+		CHECK(host_send(w, &w->host[0], &w->host[1], 0, 1024), true);
+	pass(w, MS / 10);
+	CHECK(*sent, 1);
+	w->now += 25 * MS;
+	fab_data_advance(&w->fabric, w->now);
+	CHECK(*sent, 1);
+	for (i = 0; i < 10; i++)
+		CHECK(host_send(w, &w->host[0], &w->host[1], 0, 1024), true);
+	pass(w, MS / 10);
+	CHECK(*sent, 2);
+	end(w);
+}
+
 /* A datagram for a group is for no agent: all would answer, and to whom its sender likes. */
 static void group_mad(void)
 {
@@ -4754,6 +4778,7 @@ static const struct {
 	{ "circle", circle },
 	{ "rate_times", rate_times },
 	{ "rate_late", rate_late },
+	{ "rate_after_expiry", rate_after_expiry },
 	{ "group_mad", group_mad },
 	{ "mad_pkeys", mad_pkeys },
 	{ "group_waits", group_waits },
