@@ -153,7 +153,7 @@ static enum shca_counter shca_ib_rcv_data(struct shca_ib_link *link,
 	const u8 *bth;
 	bool loop = skb->pkt_type == PACKET_LOOPBACK;
 	struct shca_ib_batch batch;
-	struct shca_ib_lower lower;
+	struct shca_ib_lower *lower = &batch.lower;
 	struct shca_ib_view view;
 	enum shca_counter id;
 	enum shca_ib_parse parse;
@@ -167,19 +167,17 @@ static enum shca_counter shca_ib_rcv_data(struct shca_ib_link *link,
 	    !shca_ib_pull(skb, *unit || frame))
 		return SHCA_CNT_RX_NO_MEM;
 	avail = min_t(u32, shim->len, skb_headlen(skb) - SHCA_IB_SHIM_BYTES);
-	if (frame) {
+	if (frame)
 		parse = shca_ib_batch_parse(&batch, skb->data + SHCA_IB_SHIM_BYTES, avail, shim->len);
-		lower = batch.lower;
-	} else {
-		parse = shca_ib_lower_parse(&lower, skb->data + SHCA_IB_SHIM_BYTES, avail, shim->len);
-	}
+	else
+		parse = shca_ib_lower_parse(lower, skb->data + SHCA_IB_SHIM_BYTES, avail, shim->len);
 	if (parse)
 		return shca_ib_counter(parse);
-	bytes = shca_ib_lower_bytes(&lower);
+	bytes = shca_ib_lower_bytes(lower);
 	if (frame) {
 		*unit = batch.unit;
 		*nr = batch.nr;
-	} else if (*unit && lower.len != bytes + *unit) {
+	} else if (*unit && lower->len != bytes + *unit) {
 		return SHCA_CNT_RX_HEADER;
 	}
 	bytes += SHCA_IB_SHIM_BYTES;
@@ -188,20 +186,20 @@ static enum shca_counter shca_ib_rcv_data(struct shca_ib_link *link,
 	    shim->session != (loop ? link->session : view.peer_session))
 		return SHCA_CNT_RX_PATH;
 	if (!*unit) {
-		id = shca_ib_check_vcrc(link, skb, lower.len);
+		id = shca_ib_check_vcrc(link, skb, lower->len);
 		if (id != SHCA_CNT_NR)
 			return id;
 	}
 	shca_ib_arrived(link, false);
 	/* Even a refused packet has used its credit. */
-	if (view.credits && !loop && lower.vl < SHCA_IB_LANES) {
-		*lane = lower.vl;
+	if (view.credits && !loop && lower->vl < SHCA_IB_LANES) {
+		*lane = lower->vl;
 		*segs = *unit ? DIV_ROUND_UP(skb->len - bytes, *unit) : 1;
 	}
 	bth = skb_header_pointer(skb, bytes, sizeof(buf), buf);
 	if (!bth)
 		return SHCA_CNT_RX_SHORT;
-	id = shca_ib_admit(&view, &lower, shca_bth_dqpn(bth));
+	id = shca_ib_admit(&view, lower, shca_bth_dqpn(bth));
 	if (id != SHCA_CNT_NR)
 		return id;
 	skb_set_network_header(skb, SHCA_IB_SHIM_BYTES);

@@ -397,7 +397,7 @@ static bool shca_batch_open(struct shca_batch *batch,
 						      &batch->max_bytes);
 		batch->max_segs = clamp(batch->max_segs, 1u, expect);
 		/* There is no room for a second one. */
-		if (unlikely(batch->max_bytes < 2 * len))
+		if (batch->max_bytes < 2 * len)
 			batch->max_segs = 1;
 		batch->max_bytes = min(batch->max_bytes,
 				       batch->max_segs * len);

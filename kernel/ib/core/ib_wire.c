@@ -135,7 +135,7 @@ u32 shca_ib_lower_build(const struct shca_ib_lower *lower, u8 *pkt)
 
 void shca_ib_lower_set_len(u8 *lower, u32 len)
 {
-	bool has_grh = (lower[1] & LRH_LNH_MASK) == LRH_LNH_GLOBAL;
+	bool has_grh = shca_ib_lrh_has_grh(lower);
 	u32 all = len + (has_grh ? SHCA_IB_LOWER_MAX : SHCA_IB_LRH_BYTES);
 
 	put_be16(lower + 4, all / 4);
