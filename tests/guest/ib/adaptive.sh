@@ -11,10 +11,8 @@
 . "$(dirname "$0")/../scenario"
 . "$(dirname "$0")/../subnet"
 
-command -v opensm >/dev/null || skip "this guest has no opensm"
-modprobe -a tun ib_umad || skip "this kernel has no tun"
+needs_fabric
 
-rm -f /var/cache/opensm/* /tmp/opensm.log
 ask() { softhca-fabric --ask=/tmp/fabric.ctl "$@"; }
 
 # Hosts 1 to 4 are those of the first leaf, at its ports 1 to 4.

@@ -8,10 +8,8 @@
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../subnet"
 
-command -v opensm >/dev/null || skip "this guest has no opensm"
-modprobe -a tun ib_umad || skip "this kernel has no tun"
+needs_fabric
 
-rm -f /var/cache/opensm/* /tmp/opensm.log
 python3 "$(dirname "$0")/../helpers/ib_topology.py" >/tmp/cluster.topo
 softhca-fabric --tap 'rack 0 node 1 HCA-1=shib_tap1' /tmp/cluster.topo >/tmp/fabric.log 2>&1 &
 at_exit kill -9 $!

@@ -10,10 +10,8 @@
 . "$(dirname "$0")/../scenario"
 . "$(dirname "$0")/../subnet"
 
-command -v opensm >/dev/null || skip "this guest has no opensm"
-modprobe -a tun ib_umad || skip "this kernel has no tun"
+needs_fabric
 
-rm -f /var/cache/opensm/* /tmp/opensm.log
 cat >/tmp/fabric.topo <<-END
 	Switch 8 "S-1" # "switch" enhanced port 0
 	[1] "H-1"[1]

@@ -13,13 +13,11 @@
 . "$(dirname "$0")/../scenario"
 . "$(dirname "$0")/../subnet"
 
-command -v opensm >/dev/null || skip "this guest has no opensm"
-modprobe -a tun ib_umad ib_ipoib || skip "this kernel has no tun or no ib_ipoib"
+needs_fabric
+modprobe ib_ipoib || skip "this kernel has no ib_ipoib"
 
 helpers=$(dirname "$0")/../helpers
 hosts="1 2 3 4"
-# LIDs of ports of the tests before, and what OpenSM said then
-rm -f /var/cache/opensm/* /tmp/opensm.log
 
 # Port 5 of a leaf is a simulated host; ports 3 and 4 lead to the spines.
 topology() {

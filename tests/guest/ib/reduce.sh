@@ -11,14 +11,12 @@
 . "$(dirname "$0")/../scenario"
 . "$(dirname "$0")/../subnet"
 
-command -v opensm >/dev/null || skip "this guest has no opensm"
-modprobe -a tun ib_umad || skip "this kernel has no tun"
+needs_fabric
 
 hosts="1 2 3 4 5 6 7 8"
 devices=(shib1 shib2 shib3 shib4 shib5 shib6 shib7 shib8)
 # Two hosts at each leaf, and all leaves below the root.
 order='((0 1) (2 3) (4 5) (6 7))'
-rm -f /var/cache/opensm/* /tmp/opensm.log
 
 taps=()
 for n in $hosts; do

@@ -11,13 +11,10 @@
 . "$(dirname "$0")/../scenario"
 . "$(dirname "$0")/../subnet"
 
-command -v opensm >/dev/null || skip "this guest has no opensm"
-modprobe -a tun ib_umad || skip "this kernel has no tun"
+needs_fabric
 
 rounds=${ROUNDS:-${SHCA_SOAK:+20}}
 rounds=${rounds:-2}
-# LIDs of ports of the tests before, and what OpenSM said then
-rm -f /var/cache/opensm/* /tmp/opensm.log
 for n in 1 2; do
 	cat >/tmp/fabric$n.topo <<-END
 		Switch 8 "S-leaf$n" # "leaf $n" enhanced port 0
