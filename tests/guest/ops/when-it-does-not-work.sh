@@ -129,5 +129,14 @@ run ip -n $ns_a link set veth_a down
 run wait_for 10 grep -q DOWN /sys/class/infiniband/shca_a/ports/1/state
 provokes down 'PORT_DOWN' devinfo
 
+rxe_is_loaded() {
+	local status=0
+	modprobe -r softhca && modprobe rdma_rxe || return
+	modprobe softhca as_rxe=1 || status=$?
+	modprobe -r rdma_rxe && modprobe softhca || return
+	return "$status"
+}
+provokes as_rxe "could not insert 'softhca': Device or resource busy" rxe_is_loaded
+
 nothing_is_left() { diff <(symptoms | sort -u) <(sort -u /tmp/provoked); }
 check nothing_is_left nothing_is_left
