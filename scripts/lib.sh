@@ -33,6 +33,14 @@ as_root() {
 	fi
 }
 
+# as_package TREE : TREE.deb, whose files `scripts/qemu/vm --install` lays over a guest's root
+as_package() {
+	mkdir -p "$1/DEBIAN"
+	printf '%s\n' "Package: ${1##*/}" "Version: 1" "Architecture: all" "Maintainer: nobody <nobody@example.org>" \
+		"Description: files for a guest" >"$1/DEBIAN/control"
+	dpkg-deb -Znone --root-owner-group --build "$1" "$1.deb" >/dev/null
+}
+
 # with_lock NAME COMMAND... : one process at a time makes product NAME. The
 # lock goes with the process, so nothing is left behind by a kill.
 with_lock() {

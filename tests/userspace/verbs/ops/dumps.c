@@ -218,7 +218,7 @@ static void ask(int fd, uint32_t index, const struct kind *kind, int form)
 	if (form == DETAILS)
 		p += nl_put(p, RDMA_NLDEV_ATTR_DRIVER_DETAILS, &yes, 1);
 	req.hdr.nlmsg_len = p - (uint8_t *)&req;
-	REQUIRE(send(fd, &req, req.hdr.nlmsg_len, 0) == req.hdr.nlmsg_len);
+	REQUIRE(send(fd, &req, req.hdr.nlmsg_len, 0) == (ssize_t)req.hdr.nlmsg_len);
 }
 
 /* Return: 0, or the errno at its end. */
@@ -695,7 +695,7 @@ static void bind_entry(const struct nlattr *entry, void *arg)
 			RDMA_COUNTER_MODE_MANUAL);
 	p += nl_put_u32(p, RDMA_NLDEV_ATTR_RES_LQPN, qpn);
 	req.hdr.nlmsg_len = p - (uint8_t *)&req;
-	REQUIRE(send(to[0], &req, req.hdr.nlmsg_len, 0) == req.hdr.nlmsg_len);
+	REQUIRE(send(to[0], &req, req.hdr.nlmsg_len, 0) == (ssize_t)req.hdr.nlmsg_len);
 	/* a number, or the reason for its lack */
 	REQUIRE(recv(to[0], answer, sizeof(answer), 0) > 0);
 }
