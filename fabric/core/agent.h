@@ -116,6 +116,18 @@ void fab_sma(struct fab_port *in, u8 *mad);
 /* The forwarding table of a switch has changed. */
 void fab_tables_changed(struct fabric *fabric);
 
+/* ---- congestion.c ----------------------------------------------------------- */
+
+/*
+ * Has the agent of congestion control an answer to a datagram?
+ *
+ * Return: FAB_ANSWERED (fab_cong() answers) or FAB_DROPPED.
+ */
+enum fab_verdict fab_cong_takes(struct fab_port *to, const u8 *mad, u64 now);
+
+/* It answers in place. */
+void fab_cong(struct fab_port *to, u8 *mad, u64 now);
+
 /* ---- perf.c ----------------------------------------------------------------- */
 
 /* The same of performance management. */

@@ -43,6 +43,7 @@
  * @flow:	of adaptive routing, or NULL
  * @len:	bytes from LRH to VCRC
  * @lane:	of the buffer in which it lies
+ * @queue:	lane of the output for which a unicast packet waits there
  * @bare:	it came in a batch, and its VCRC has not been made yet
  * @frame:	its frame, whose first FAB_HEAD bytes are written when it leaves
  */
@@ -53,6 +54,7 @@ struct fab_packet {
 	struct fab_flow *flow;
 	u16 len;
 	u8 lane;
+	u8 queue;
 	bool bare;
 	u8 frame[FAB_FRAME_MAX];
 };
@@ -89,6 +91,8 @@ struct fab_buffer {
  * @tail:	last one; valid with a @head
  * @since:	when the first one became the first; valid with a @head
  * @expired:	packets in a row that have waited for HOQLife
+ * @queued:	unicast packets in all buffers of the switch that are to leave by this lane
+ * @starved:	packets that have to leave before the lane, which has lacked credit, counts as one that has it
  * @stalled:	until then each packet for the lane is dropped (IBTA 18.2.5.4)
  */
 struct fab_turn {
@@ -97,6 +101,8 @@ struct fab_turn {
 	u64 since;
 	u64 stalled;
 	u8 expired;
+	u8 starved;
+	u16 queued;
 };
 
 /**
@@ -120,6 +126,8 @@ struct fab_turn {
  * @coming:	packets with a flow that wait for this output
  * @moved:	packets that adaptive routing has sent by other ports than this one of the forwarding table
  * @replaced:	those of them that had no way by this one, as a link was down
+ * @eligible:	packets that congestion control could have marked
+ * @marked:	those of them with a mark (FECN)
  * @busy:	until then the cable carries the last packet
  * @waits_since: when that began
  * @next_ready:	next one in the list of outputs with work
@@ -145,6 +153,8 @@ struct fab_io {
 	u32 coming;
 	u64 moved;
 	u64 replaced;
+	u64 eligible;
+	u64 marked;
 	u64 busy;
 	u64 waits_since;
 	struct fab_port *next_ready;

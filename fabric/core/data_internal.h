@@ -158,6 +158,11 @@ bool fab_icrc_ok(const struct fab_data *data, const u8 *lrh, u32 len);
 /* Both CRCs of a packet. @len: from LRH to ICRC. The VCRC follows. */
 void fab_put_crcs(const struct fab_data *data, u8 *lrh, u32 len);
 
+/* ---- congestion.c ----------------------------------------------------------- */
+
+/* A packet leaves by a lane in which it has waited, and is marked if that is congested (IBTA A10.2.1). */
+void fab_cong_leave(struct fab_port *out, struct fab_packet *packet, u8 lane);
+
 /* ---- aggregator.c ----------------------------------------------------------- */
 
 /* A packet is at an aggregation node. The caller keeps it. Return: false: it is for another QP. */

@@ -7,6 +7,7 @@
 #ifndef SHCA_FABRIC_H
 #define SHCA_FABRIC_H
 
+#include "../../kernel/ib/core/ib_cong.h"
 #include "../../kernel/ib/core/ib_sma.h"
 
 /* LinearFDBCap: all unicast LIDs (IBTA 4.1.3). */
@@ -185,12 +186,47 @@ struct fab_port {
 	struct fab_counters counters;
 };
 
+#define FAB_CONG_SETTING_BYTES	76
+#define FAB_CONG_LOG_NR		15
+#define FAB_CONG_EVENT_BYTES	12
+
+/**
+ * struct fab_cong_port - when an output marks packets (IBTA A10.4.3.7)
+ * @threshold:	Threshold: 0: it marks none; 15: a short queue is enough
+ * @size:	Packet_Size: shorter packets have no mark; in blocks of 64 bytes
+ * @rate:	Marking_Rate: packets between two that are marked
+ */
+struct fab_cong_port {
+	u8 threshold;
+	u8 size;
+	u16 rate;
+};
+
+/**
+ * struct fab_cong - congestion control of a switch (IBTA annex A10)
+ * @setting:	SwitchCongestionSetting, as it was set
+ * @port:	by output
+ * @events:	packets marked since the log was read
+ * @map:	the outputs that have marked them, in the order of masks on the wire
+ * @log:	the last of them, as on the wire, from @log_next on
+ * @log_next:	place of the next one
+ */
+struct fab_cong {
+	u8 setting[FAB_CONG_SETTING_BYTES];
+	struct fab_cong_port port[FAB_PORTS_MAX + 1];
+	u16 events;
+	u8 map[32];
+	u8 log[FAB_CONG_LOG_NR][FAB_CONG_EVENT_BYTES];
+	u8 log_next;
+};
+
 /**
  * struct fab_switch - tables of a switch
  * @lft:	output port of a LID, plus one, so that zeros are "none" (255)
  * @mft:	of a group, for each position of FAB_MFT_PORTS ports, a mask of them
  * @sl2vl:	SLtoVLMappingTable of each input port, for each output port: fab_sl2vl()
  * @groups:	for adaptive routing, or NULL
+ * @cong:	congestion control
  * @lft_top:	LinearFDBTop
  * @mft_top:	MulticastFDBTop
  * @default_ports: DefaultPort, DefaultMulticastPrimaryPort, DefaultMulticastNotPrimaryPort
@@ -203,6 +239,7 @@ struct fab_switch {
 	u16 *mft;
 	struct shca_ib_sl2vl *sl2vl;
 	struct fab_groups *groups;
+	struct fab_cong cong;
 	u16 lft_top;
 	u16 mft_top;
 	u8 default_ports[3];
@@ -239,6 +276,7 @@ struct fabric {
  * @sw:		tables of a switch, or NULL
  * @fabric:	to which it belongs
  * @traps:	notices
+ * @cong:	congestion control, for all ports of an adapter
  * @next:	next node of that list
  * @waits:	the node is in the list
  */
@@ -257,6 +295,7 @@ struct fab_node {
 	struct fab_switch *sw;
 	struct fabric *fabric;
 	struct shca_ib_traps traps;
+	struct shca_ib_cong cong;
 	struct fab_node *next;
 	bool waits;
 };

@@ -62,6 +62,19 @@ static void turn_round(u8 *lrh, u8 *bth)
 	put_be32(bth + DETH + 4, 1);
 }
 
+/* An agent of the general service answers in place. Return: false: there is no answer. */
+static bool serve(struct fab_port *to, u8 *mad)
+{
+	u64 now = to->node->fabric->now;
+
+	if (mad[MAD_CLASS] == CLASS_PERF)
+		return fab_perf(to, mad) == FAB_ANSWERED;
+	if (fab_cong_takes(to, mad, now) != FAB_ANSWERED)
+		return false;
+	fab_cong(to, mad, now);
+	return true;
+}
+
 /* A node sends a packet of its own, by the port that has received one. */
 static void inject(struct fab_port *from, struct fab_packet *packet)
 {
@@ -90,7 +103,7 @@ void fab_arrive(struct fab_port *to, struct fab_port *in, struct fab_packet *pac
 	if (fab_source_arrive(to, packet))
 		return;
 	if (!is_mad(data, packet, 1, &bth) || get_be32(bth + DETH) != QKEY_QP1 ||
-	    bth[MAD + MAD_CLASS] != CLASS_PERF || !is_between_ports(fab_packet_lrh(packet)))
+	    (bth[MAD + MAD_CLASS] != CLASS_PERF && bth[MAD + MAD_CLASS] != SHCA_IB_CLASS_CONG) || !is_between_ports(fab_packet_lrh(packet)))
 		return;
 	pkey = fab_end_pkey(to, fab_packet_lrh(packet));
 	if (!pkey)
@@ -101,7 +114,7 @@ void fab_arrive(struct fab_port *to, struct fab_port *in, struct fab_packet *pac
 	lrh = fab_packet_lrh(answer);
 	bth = lrh + (bth - fab_packet_lrh(packet));
 	mad = bth + MAD;
-	if (fab_perf(to, mad) != FAB_ANSWERED) {
+	if (!serve(to, mad)) {
 		fab_packet_put(data, answer);
 		return;
 	}

@@ -117,6 +117,8 @@ static struct fab_packet *served(struct fab_buffer *buffer, u32 port)
 	fab_set_remove(packet->outputs, port);
 	if (packet->flow)
 		in->node->ports[port].io->coming--;
+	if (packet->queue != SHCA_IB_NO_LANE)
+		in->node->ports[port].io->output[packet->queue].queued--;
 	if (fab_set_next(packet->outputs, 0) < FAB_SET_END)
 		return NULL;
 	buffer->head = packet->next;
@@ -267,8 +269,12 @@ static u8 next_lane(struct fab_port *out)
 	bool several = false;
 
 	for (lane = 0; lane < SHCA_IB_LANES; lane++) {
-		if (!(io->wanted >> lane & 1) || !has_room(out, lane))
+		if (!(io->wanted >> lane & 1))
 			continue;
+		if (!has_room(out, lane)) {
+			io->output[lane].starved = FAB_EDGE_LANE_PACKETS;
+			continue;
+		}
 		blocks[lane] = SHCA_IB_CHARGE;
 		several = one != SHCA_IB_NO_LANE;
 		one = lane;
@@ -284,6 +290,7 @@ struct fab_packet *fab_packet_copy(struct fab_data *data, const struct fab_packe
 	if (!other)
 		return NULL;
 	other->len = packet->len;
+	other->queue = packet->queue;
 	other->bare = packet->bare;
 	memcpy(fab_packet_lrh(other), packet->frame + FAB_HEAD, packet->len);
 	return other;
@@ -380,6 +387,7 @@ static void leave(struct fab_port *out, u8 lane)
 		return;
 	}
 	set_lane(data, packet, lane);
+	fab_cong_leave(out, packet, lane);
 	occupy(out, packet->len);
 	out->counters.xmit_pkts++;
 	out->counters.xmit_data += fab_words(packet);

@@ -161,6 +161,18 @@ static bool choose(struct fab_port *in, struct fab_packet *packet)
 	return any;
 }
 
+/* A unicast packet will wait for a lane of its only output. */
+static void fab_queue(struct fab_port *in, struct fab_packet *packet)
+{
+	struct fab_port *out = &in->node->ports[fab_set_next(packet->outputs, 0)];
+
+	packet->queue = SHCA_IB_NO_LANE;
+	if (get_be16(fab_packet_lrh(packet) + 2) >= LID_MCAST || !out->number)
+		return;
+	packet->queue = fab_lane_of(in, out, fab_packet_lrh(packet)[1] >> 4);
+	out->io->output[packet->queue].queued++;
+}
+
 /* ---- arrival ---------------------------------------------------------------- */
 
 static void count_arrival(struct fab_port *in, const struct fab_packet *packet)
@@ -190,6 +202,7 @@ void fab_relay(struct fab_port *in, struct fab_packet *packet)
 		goto drop;
 	if (packet->flow)
 		in->node->ports[fab_set_next(packet->outputs, 0)].io->coming++;
+	fab_queue(in, packet);
 	buffer = &in->io->input[packet->lane];
 	packet->arrived = in->node->fabric->now;
 	packet->next = NULL;

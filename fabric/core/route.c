@@ -264,6 +264,8 @@ static enum fab_verdict agent_takes(struct fab_port *by, const u8 *data, u64 now
 
 	if (data[MAD_CLASS] == CLASS_LID_ROUTED)
 		return fab_sma_takes(by, data, now);
+	if (data[MAD_CLASS] == SHCA_IB_CLASS_CONG && !(method & METHOD_RESPONSE))
+		return fab_cong_takes(by, data, now);
 	if (data[MAD_CLASS] != CLASS_PERF || method & METHOD_RESPONSE)
 		return FAB_ARRIVED;
 	return method == METHOD_TRAP || method == METHOD_REPORT || method == METHOD_TRAP_REPRESS ? FAB_DROPPED : FAB_ANSWERED;
@@ -300,6 +302,8 @@ static enum fab_verdict arrived(struct fab_port *by, struct fab_mad *mad, struct
 	go_by_lid(back, mad->slid, vl15, true);
 	if (vl15)
 		fab_sma(by, mad->data);
+	else if (mad->data[MAD_CLASS] == SHCA_IB_CLASS_CONG)
+		fab_cong(mad->to, mad->data, now);
 	else
 		fab_perf(mad->to, mad->data);
 	swap_ends(mad);

@@ -269,8 +269,8 @@ static void show_port(struct request *request, struct fab_port *port)
 		    (unsigned long long)port->edge->bad_frames, (unsigned long long)port->edge->bad_credits,
 		    (unsigned long long)(port->edge->foreign + port->edge->phy.others), (unsigned long long)port->edge->unsent);
 	if (port->io && port->number)
-		say(request, ", \"adaptive\": \"%s\", \"moved\": %llu, \"replaced\": %llu", routing_state(request->topo),
-		    (unsigned long long)port->io->moved, (unsigned long long)port->io->replaced);
+		say(request, ", \"marked\": %llu, \"adaptive\": \"%s\", \"moved\": %llu, \"replaced\": %llu", (unsigned long long)port->io->marked,
+		    routing_state(request->topo), (unsigned long long)port->io->moved, (unsigned long long)port->io->replaced);
 	show_flows(request, port);
 	say(request, "}\n");
 }

@@ -158,4 +158,40 @@ u64 shca_rnr_ns(u8 code);
 /* Set the maximum PSNs of a packet: more than 1 on the direct path only. */
 void shca_set_reach(struct shca_req *req, struct shca_resp *resp, u32 reach);
 
+/*
+ * The congestion control table of a channel adapter (IBTA annex A10.2.2): what a manager sets, and
+ * every requester of the port reads. It may change at any time, so READ_ONCE().
+ */
+
+/* Two blocks of a datagram, as many as OpenSM sets. */
+#define SHCA_CCT_BLOCK		64
+#define SHCA_CCT_ENTRIES	128
+#define SHCA_CCT_SLS		16
+
+/**
+ * struct shca_cct_sl - CACongestionEntry of a service level
+ * @timer:	CCTI_Timer: after so many times 1.024 us the index falls by one; 0: it never does
+ * @increase:	CCTI_Increase: by so much a BECN raises it; 0: the level has no congestion control
+ * @trigger:	Trigger_Threshold: kept for the manager, as there is no log
+ * @min:	CCTI_Min
+ */
+struct shca_cct_sl {
+	u16 timer;
+	u8 increase;
+	u8 trigger;
+	u8 min;
+};
+
+/**
+ * struct shca_cct - table and service levels of a port
+ * @limit:	CCTI_Limit: highest index in use, below SHCA_CCT_ENTRIES
+ * @entries:	by index: CCT_Shift in bits 15:14, CCT_Multiplier below
+ * @sl:		by service level
+ */
+struct shca_cct {
+	u16 limit;
+	u16 entries[SHCA_CCT_ENTRIES];
+	struct shca_cct_sl sl[SHCA_CCT_SLS];
+};
+
 #endif

@@ -1794,14 +1794,257 @@ static void invariants(struct world *w)
 	}
 }
 
+/* ---- congestion control ----------------------------------------------------- */
+
+/* Numbers and places of annex A10.4. */
+#define CONG_MGT		0x21
+#define CONG_KEY_AT		24
+#define CONG_LOG_AT		32
+#define CONG_AT			64
+#define CONG_INFO		0x11
+#define CONG_KEY_INFO		0x12
+#define CONG_LOG		0x13
+#define SWITCH_SETTING		0x14
+#define SWITCH_PORT_SETTING	0x15
+#define CA_SETTING		0x16
+#define CONG_TABLE		0x17
+#define TIME_STAMP		0x18
+
+/* @data: 192 bytes, or NULL. Return: status; ~0: no answer. */
+static u32 cong(struct world *w, u16 lid, u8 method, u16 attr, u32 mod, u64 key, const u8 *data)
+{
+	enum fab_verdict verdict;
+
+	request(w, CONG_MGT, method, attr, mod);
+	w->mad[MAD_CLASS_VERSION] = 2;
+	memset(w->mad + CONG_KEY_AT, 0, FAB_MAD_BYTES - CONG_KEY_AT);
+	put_be64(w->mad + CONG_KEY_AT, key);
+	if (data)
+		memcpy(w->mad + CONG_AT, data, 192);
+	verdict = send(w, 0, lid);
+	if (verdict == FAB_DROPPED)
+		return ~0u;
+	CHECK(verdict, FAB_ANSWERED);
+	CHECK(w->mad[MAD_METHOD], 0x81);
+	CHECK(get_be64(w->mad + MAD_TID), 0x1122334455667788ull);
+	return status(w);
+}
+
+/* Which node has which attribute, and what can be set (table of A10.4.3). */
+static void cong_attributes(void)
+{
+	struct world *w = begin();
+	static const struct {
+		u16 attr;
+		bool of_switch, of_ca, set;
+	} rows[] = {
+		{ 0x01, true, true, false }, { 0x02, false, false, false }, { 0x10, false, false, false },
+		{ CONG_INFO, true, true, false }, { CONG_KEY_INFO, true, true, true }, { CONG_LOG, true, false, false },
+		{ SWITCH_SETTING, true, false, true }, { SWITCH_PORT_SETTING, true, false, true },
+		{ CA_SETTING, false, true, true }, { CONG_TABLE, false, true, true }, { TIME_STAMP, true, true, false },
+		{ 0x19, false, false, false }, { 0xffff, false, false, false },
+	};
+	u32 i;
+
+	set_up(w);
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		CHECK(cong(w, 1, METHOD_GET, rows[i].attr, 0, 0, NULL), rows[i].of_switch ? 0 : 0x0c);
+		CHECK(cong(w, 12, METHOD_GET, rows[i].attr, 0, 0, NULL), rows[i].of_ca ? 0 : 0x0c);
+		CHECK(cong(w, 1, METHOD_SET, rows[i].attr, 0, 0, NULL), rows[i].of_switch && rows[i].set ? 0 : 0x0c);
+		CHECK(cong(w, 12, METHOD_SET, rows[i].attr, 0, 0, NULL), rows[i].of_ca && rows[i].set ? 0 : 0x0c);
+		if (rows[i].of_switch)
+			CHECK(cong(w, 1, METHOD_GET, rows[i].attr, 1, 0, NULL), 0x1c);
+		if (rows[i].of_ca)
+			CHECK(cong(w, 12, METHOD_GET, rows[i].attr, rows[i].attr == CONG_TABLE ? 2 : 1, 0, NULL), 0x1c);
+	}
+	CHECK(cong(w, 1, METHOD_GET, 1, 0, 0, NULL), 0);
+	CHECK(get_be32(w->mad + CONG_AT), 0x01020000);
+	CHECK(get_be32(w->mad + CONG_AT + 4), 18);
+	CHECK(cong(w, 1, METHOD_GET, CONG_INFO, 0, 0, NULL), 0);
+	CHECK(w->mad[CONG_AT + 2], 0);
+	/* (blocks of 64 entries of the table) */
+	CHECK(cong(w, 12, METHOD_GET, CONG_INFO, 0, 0, NULL), 0);
+	CHECK(w->mad[CONG_AT + 2], 2);
+	w->now = 5 * SECOND;
+	CHECK(cong(w, 1, METHOD_GET, TIME_STAMP, 0, 0, NULL), 0);
+	CHECK(get_be32(w->mad + CONG_AT), 4882812);
+	/* versions and methods; other methods of the class are for a manager */
+	CHECK(cong(w, 1, 0x03, CONG_INFO, 0, 0, NULL), 0x08);
+	CHECK(cong(w, 1, METHOD_TRAP, 0x02, 0, 0, NULL), ~0u);
+	CHECK(cong(w, 1, METHOD_TRAP_REPRESS, 0x02, 0, 0, NULL), ~0u);
+	CHECK(cong(w, 1, METHOD_REPORT, 0x02, 0, 0, NULL), ~0u);
+	request(w, CONG_MGT, 0x81, CONG_INFO, 0);
+	CHECK(send(w, 0, 1), FAB_ARRIVED);
+	request(w, CONG_MGT, METHOD_GET, CONG_INFO, 0);
+	CHECK(send(w, 0, 1), FAB_ANSWERED);	/* class version 1 */
+	CHECK(status(w), 0x04);
+	request(w, CONG_MGT, METHOD_GET, CONG_INFO, 0);
+	w->mad[MAD_CLASS_VERSION] = 2;
+	w->mad[MAD_BASE_VERSION] = 2;
+	CHECK(send(w, 0, 1), FAB_ANSWERED);
+	CHECK(status(w), 0x04);
+	end(w);
+}
+
+/* Control_Map says which parts of the setting of a switch count. It is that of all ports, until one has another. */
+static void cong_of_switch(void)
+{
+	struct world *w = begin();
+	u8 data[192] = { 0 }, want[192] = { 0 };
+	u32 i;
+
+	set_up(w);
+	for (i = 4; i < 76; i++)
+		data[i] = 1 + i;
+	put_be32(data, 0x1f);
+	memcpy(want, data, 76);
+	CHECK(cong(w, 1, METHOD_SET, SWITCH_SETTING, 0, 0, data), 0);
+	CHECK(memcmp(w->mad + CONG_AT, want, 192), 0);
+	CHECK(cong(w, 1, METHOD_GET, SWITCH_SETTING, 0, 0, NULL), 0);
+	CHECK(memcmp(w->mad + CONG_AT, want, 192), 0);
+	/* (another switch has its own) */
+	CHECK(cong(w, 2, METHOD_GET, SWITCH_SETTING, 0, 0, NULL), 0);
+	CHECK(get_be32(w->mad + CONG_AT), 0);
+	CHECK(cong(w, 1, METHOD_GET, SWITCH_PORT_SETTING, 0, 0, NULL), 0);
+	for (i = 0; i < 32; i++)
+		/* Threshold 4, Packet_Size 70, Marking_Rate 0x4b4c, of ports that there are */
+		CHECK(get_be32(w->mad + CONG_AT + 4 * i), i <= PORTS ? 0x84464b4c : 0);
+	for (i = 0; i < 5; i++) {
+		static const struct {
+			u8 at, nr;
+		} parts[] = { { 4, 32 }, { 36, 32 }, { 68, 2 }, { 70, 4 }, { 74, 2 } };
+
+		memset(data, 0xa0 + i, 76);
+		put_be32(data, 1u << i);
+		put_be32(want, 1u << i);
+		memset(want + parts[i].at, 0xa0 + i, parts[i].nr);
+		CHECK(cong(w, 1, METHOD_SET, SWITCH_SETTING, 0, 0, data), 0);
+		CHECK(memcmp(w->mad + CONG_AT, want, 192), 0);
+	}
+	CHECK(cong(w, 1, METHOD_GET, SWITCH_PORT_SETTING, 0, 0, NULL), 0);
+	CHECK(get_be32(w->mad + CONG_AT + 4 * PORTS), 0x8aa2a4a4);
+	/* One port: those that are not valid, or of credit starvation, stay. */
+	memset(data, 0, sizeof(data));
+	put_be32(data + 4, 0x0f010002);
+	put_be32(data + 8, 0xcf010002);
+	put_be32(data + 12, 0xbf010002);
+	CHECK(cong(w, 1, METHOD_SET, SWITCH_PORT_SETTING, 0, 0, data), 0);
+	for (i = 0; i < 5; i++)
+		CHECK(get_be32(w->mad + CONG_AT + 4 * i), i == 3 ? 0x8f010002 : 0x8aa2a4a4);
+	CHECK(cong(w, 1, METHOD_GET, CONG_LOG, 0, 0, NULL), 0);
+	CHECK(get_be32(w->mad + CONG_LOG_AT), 0x01010000);
+	CHECK(cong(w, 2, METHOD_GET, CONG_LOG, 0, 0, NULL), 0);
+	CHECK(get_be32(w->mad + CONG_LOG_AT), 0x01000000);
+	end(w);
+}
+
+/* The setting of an adapter: entries of service levels in Control_Map, and both blocks of the table. */
+static void cong_of_adapter(void)
+{
+	struct world *w = begin();
+	u8 data[192] = { 0 };
+	u32 i;
+
+	set_up(w);
+	put_be32(data, 0x00018001);
+	for (i = 0; i < 16; i++) {
+		put_be32(data + 4 + 8 * i, 0x01020304 + i);
+		data[8 + 8 * i] = 5;
+	}
+	CHECK(cong(w, 12, METHOD_SET, CA_SETTING, 0, 0, data), 0);
+	CHECK(get_be32(w->mad + CONG_AT), 0x00018001);
+	for (i = 0; i < 16; i++) {
+		CHECK(get_be32(w->mad + CONG_AT + 4 + 8 * i), i == 0 || i == 15 ? 0x01020304 + i : 0);
+		CHECK(get_be32(w->mad + CONG_AT + 8 + 8 * i), i == 0 || i == 15 ? 0x05000000 : 0);
+	}
+	put_be32(data, 2);
+	CHECK(cong(w, 12, METHOD_SET, CA_SETTING, 0, 0, data), 0);
+	for (i = 0; i < 3; i++)
+		CHECK(get_be32(w->mad + CONG_AT + 4 + 8 * i), i < 2 ? 0x01020304 + i : 0);
+	for (i = 0; i < 2; i++) {
+		memset(data, 0, sizeof(data));
+		put_be16(data, 126 + i);
+		memset(data + 4, 0x11 + i, 128);
+		CHECK(cong(w, 12, METHOD_SET, CONG_TABLE, i, 0, data), 0);
+		CHECK(memcmp(w->mad + CONG_AT, data, 192), 0);
+	}
+	for (i = 0; i < 2; i++) {
+		CHECK(cong(w, 12, METHOD_GET, CONG_TABLE, i, 0, NULL), 0);
+		CHECK(get_be16(w->mad + CONG_AT), 127);
+		CHECK(get_be16(w->mad + CONG_AT + 4), i ? 0x1212 : 0x1111);
+		CHECK(get_be16(w->mad + CONG_AT + 4 + 2 * 63), get_be16(w->mad + CONG_AT + 4));
+	}
+	put_be16(data, 128);
+	CHECK(cong(w, 12, METHOD_SET, CONG_TABLE, 0, 0, data), 0x1c);
+	CHECK(cong(w, 12, METHOD_GET, CONG_TABLE, 0, 0, NULL), 0);
+	CHECK(get_be16(w->mad + CONG_AT), 127);
+	CHECK(cong(w, 12, METHOD_SET, CONG_TABLE, 0xffffffff, 0, data), 0x1c);
+	end(w);
+}
+
+#define OWN_KEY		0x1234567890ull
+
+/* CC_Key: what has a wrong one is counted and has no answer. The lease ends the protection of the key, and of nothing else. */
+static void cong_key(void)
+{
+	struct world *w = begin();
+	u8 data[192] = { 0 };
+
+	set_up(w);
+	put_be64(data, OWN_KEY);
+	data[8] = 0x80;
+	put_be16(data + 10, 2);
+	CHECK(cong(w, 1, METHOD_SET, CONG_KEY_INFO, 0, 77, data), 0);
+	CHECK(memcmp(w->mad + CONG_AT, data, 192), 0);
+	CHECK(cong(w, 1, METHOD_GET, SWITCH_SETTING, 0, 0, NULL), ~0u);
+	CHECK(cong(w, 1, METHOD_SET, SWITCH_SETTING, 0, OWN_KEY + 1, data), ~0u);
+	CHECK(cong(w, 1, METHOD_GET, CONG_KEY_INFO, 0, 0, NULL), ~0u);
+	CHECK(cong(w, 1, METHOD_GET, SWITCH_SETTING, 0, OWN_KEY, NULL), 0);
+	CHECK(get_be32(w->mad + CONG_AT), 0);
+	CHECK(cong(w, 1, METHOD_GET, CONG_KEY_INFO, 0, OWN_KEY, NULL), 0);
+	CHECK(get_be16(w->mad + CONG_AT + 12), 3);
+	/* The packet with the key has ended the lease that had begun. */
+	w->now += 3 * SECOND;
+	CHECK(cong(w, 1, METHOD_GET, CONG_KEY_INFO, 0, 0, NULL), ~0u);
+	w->now += 2 * SECOND - 1;
+	CHECK(cong(w, 1, METHOD_GET, CONG_KEY_INFO, 0, 0, NULL), ~0u);
+	w->now++;
+	CHECK(cong(w, 1, METHOD_GET, CONG_KEY_INFO, 0, 0, NULL), 0);
+	CHECK(get_be64(w->mad + CONG_AT), OWN_KEY);
+	CHECK(w->mad[CONG_AT + 8], 0);
+	CHECK(get_be16(w->mad + CONG_AT + 12), 5);
+	CHECK(cong(w, 1, METHOD_SET, CONG_KEY_INFO, 0, 0, data), ~0u);
+	CHECK(cong(w, 1, METHOD_GET, SWITCH_SETTING, 0, 0, NULL), ~0u);
+	/* Zero resets the counter, which else stays, and ends at its highest value. */
+	put_be16(data + 12, 9);
+	CHECK(cong(w, 1, METHOD_SET, CONG_KEY_INFO, 0, OWN_KEY, data), 0);
+	CHECK(get_be16(w->mad + CONG_AT + 12), 7);
+	w->node[0].cong.violations = 0xffff;
+	CHECK(cong(w, 1, METHOD_GET, SWITCH_SETTING, 0, 0, NULL), ~0u);
+	CHECK(w->node[0].cong.violations, 0xffff);
+	put_be16(data + 12, 0);
+	/* Without a lease the protection never ends. */
+	put_be16(data + 10, 0);
+	CHECK(cong(w, 1, METHOD_SET, CONG_KEY_INFO, 0, OWN_KEY, data), 0);
+	CHECK(get_be16(w->mad + CONG_AT + 12), 0);
+	CHECK(cong(w, 1, METHOD_GET, CONG_KEY_INFO, 0, 0, NULL), ~0u);
+	w->now += 0x10000 * SECOND;
+	CHECK(cong(w, 1, METHOD_GET, CONG_KEY_INFO, 0, 0, NULL), ~0u);
+	/* Another node has its own key. */
+	CHECK(cong(w, 2, METHOD_GET, CONG_KEY_INFO, 0, 0, NULL), 0);
+	CHECK(get_be64(w->mad + CONG_AT), 0);
+	end(w);
+}
+
 static void fuzz_one(struct world *w)
 {
 	static const u16 attrs[] = {
 		ATTR_NOTICE, ATTR_NODE_DESC, ATTR_NODE_INFO, SWITCH_INFO, ATTR_GUID_INFO,
 		ATTR_PORT_INFO, ATTR_PORT_INFO, ATTR_PORT_INFO, ATTR_PKEY_TABLE, ATTR_SL_TO_VL, ATTR_VL_ARB,
 		LINEAR_TABLE, MULTICAST_TABLE, ATTR_SM_INFO, VENDOR_PORT_INFO, 0x12, 0x15, 0x16, 0x1d, 1,
+		CONG_LOG, SWITCH_SETTING, CONG_TABLE, TIME_STAMP,
 	};
-	static const u8 classes[] = { CLASS_LID_ROUTED, CLASS_DIRECTED, CLASS_DIRECTED, PERF_MGT, SUBN_ADM };
+	static const u8 classes[] = { CLASS_LID_ROUTED, CLASS_DIRECTED, CLASS_DIRECTED, PERF_MGT, SUBN_ADM, CONG_MGT };
 	static const u32 mods[] = { 0, 1, 2, 0x10001, 0x30002, 0x80000001, 0xffffffff };
 	struct fab_mad mad = { .data = w->mad, .slid = draw(20), .dlid = draw(20) };
 	struct fab_mad trap = { .data = w->mad };
@@ -1829,6 +2072,8 @@ static void fuzz_one(struct world *w)
 	/* (a key that nobody knows would end all) */
 	put_be64(w->mad + SMP_MKEY, draw(3));
 	put_be64(w->mad + SMP_DATA, draw(30) ? 0 : draw(2));
+	if (w->mad[MAD_CLASS] == CONG_MGT && draw(20))
+		w->mad[MAD_CLASS_VERSION] = 2;
 	verdict = fab_send(from, &mad, w->now);
 	CHECK(verdict <= FAB_CONSUMED, true);
 	if (verdict == FAB_ANSWERED)
@@ -1892,6 +2137,10 @@ static const struct {
 	{ "counters_each", counters_each },
 	{ "counters_of_all", counters_of_all },
 	{ "perf_agent", perf_agent },
+	{ "cong_attributes", cong_attributes },
+	{ "cong_of_switch", cong_of_switch },
+	{ "cong_of_adapter", cong_of_adapter },
+	{ "cong_key", cong_key },
 };
 
 int main(int argc, char **argv)

@@ -55,6 +55,8 @@ struct host {
 	u32 credit_frames;	/* that have come */
 	u32 asks;	/* of those */
 	u32 damaged;	/* packets with a wrong VCRC */
+	u32 marked;	/* packets with FECN */
+	u16 marked_sl;	/* their service levels, as bits */
 	u32 batches;	/* frames of batches that have come */
 	u32 frames;	/* frames with packets that have come */
 	u32 held[SHCA_IB_LANES];
@@ -570,6 +572,10 @@ static void host_get_packet(struct world *w, struct host *host, const u8 *frame,
 		get_mad(host, lrh, len);
 		return;
 	}
+	/* (of byte 4 only FECN is not covered by the ICRC and may change) */
+	CHECK(bth[4] & 0x7f, 0);
+	host->marked += bth[4] >> 7;
+	host->marked_sl |= (bth[4] >> 7) << lower.sl;
 	memcpy(&stamp, bth + SHCA_BTH_BYTES, sizeof(stamp));
 	if (lower.dlid < LID_MCAST)
 		CHECK(lower.dlid, host->lid);
@@ -676,6 +682,16 @@ static void activate(struct world *w)
 static void set_route(struct world *w, u32 sw, u16 lid, u8 out)
 {
 	w->node[sw].sw->lft[lid] = out + 1;
+}
+
+/* All outputs mark. */
+static void set_thresholds(struct world *w, u8 threshold)
+{
+	u32 i, j;
+
+	for (i = 0; i < w->switches; i++)
+		for (j = 0; j <= w->ports; j++)
+			w->node[i].sw->cong.port[j].threshold = threshold;
 }
 
 /* One switch, hosts at ports 1, 2, 3. */
@@ -4179,6 +4195,226 @@ static void head_of_line(void)
 	CHECK(other > 10 * same, true);
 }
 
+/* ---- congestion control ----------------------------------------------------- */
+
+#define PACKETS_MARKED	40
+#define BIG		1024	/* bytes of data; a packet of 1,050 from LRH to VCRC */
+
+/* A cable that is slower than what comes: @nr packets wait for it. Return: how many of them have a mark. */
+static u32 marks(struct fab_cong_port setting, u32 nr, u8 sl)
+{
+	struct world *w = begin_one();
+	u32 i, marked;
+
+	port(w, 0, 2)->io->rate = 10000000;
+	w->node[0].sw->cong.port[2] = setting;
+	for (i = 0; i < nr; i++)
+		CHECK(host_send(w, &w->host[0], &w->host[1], sl, BIG), true);
+	pass(w, 20 * MS);
+	CHECK(w->host[1].got, nr);
+	marked = w->host[1].marked;
+	CHECK(port(w, 0, 2)->io->marked, marked);
+	CHECK(w->node[0].sw->cong.events, marked);
+	end(w);
+	return marked;
+}
+
+/*
+ * A threshold of n is 16 - n sixteenths of 60 packets, which have to wait behind the packet that is
+ * marked: of 40 packets that come at once, the first n have more behind them.
+ */
+static void marks_by_threshold(void)
+{
+	static const struct {
+		u8 threshold;
+		u32 packets;
+		u32 marked;
+	} rows[] = {
+		{ 0, 60, 0 }, { 1, 56, 0 }, { 1, 57, 0 }, { 1, 58, 1 }, { 1, 60, 3 }, { 4, 45, 0 }, { 4, 46, 0 }, { 4, 47, 1 },
+		{ 8, 40, 9 }, { 15, 40, 36 }, { 15, 4, 0 }, { 15, 5, 1 },
+	};
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++)
+		CHECK(marks((struct fab_cong_port){ .threshold = rows[i].threshold }, rows[i].packets, 0), rows[i].marked);
+	CHECK(marks((struct fab_cong_port){ .threshold = 8 }, PACKETS_MARKED, 5), 9);
+	/* Marking_Rate: so many lie between two. */
+	CHECK(marks((struct fab_cong_port){ .threshold = 8, .rate = 1 }, PACKETS_MARKED, 0), 5);
+	CHECK(marks((struct fab_cong_port){ .threshold = 8, .rate = 2 }, PACKETS_MARKED, 0), 3);
+	CHECK(marks((struct fab_cong_port){ .threshold = 8, .rate = 0xffff }, PACKETS_MARKED, 0), 1);
+	/* Packet_Size, in blocks of 64 bytes: 1,050 bytes are more than 16 of them. */
+	CHECK(marks((struct fab_cong_port){ .threshold = 8, .size = 16 }, PACKETS_MARKED, 0), 9);
+	CHECK(marks((struct fab_cong_port){ .threshold = 8, .size = 17 }, PACKETS_MARKED, 0), 0);
+}
+
+/* A queue is one of an output and a lane: neither other lanes nor other outputs, whose packets wait in the same buffers. */
+static void marks_one_queue(void)
+{
+	struct world *w = begin_one();
+	u32 i;
+
+	set_thresholds(w, 8);
+	port(w, 0, 2)->io->rate = 10000000;
+	for (i = 0; i < PACKETS_MARKED; i++)
+		CHECK(host_send(w, &w->host[0], &w->host[1], 0, BIG), true);
+	for (i = 0; i < 20; i++) {
+		CHECK(host_send(w, &w->host[0], &w->host[2], 0, BIG), true);
+		CHECK(host_send(w, &w->host[0], &w->host[1], 1, BIG), true);
+		CHECK(host_send(w, &w->host[2], &w->host[0], 0, BIG), true);
+	}
+	pass(w, 20 * MS);
+	CHECK(w->host[1].got, PACKETS_MARKED + 20);
+	CHECK(w->host[1].marked, 9);
+	CHECK(w->host[1].marked_sl, 1);	/* of SL 0 only */
+	CHECK(w->host[2].got, 20);
+	CHECK(w->host[2].marked, 0);
+	CHECK(w->host[0].marked, 0);
+	/* A group's packets have no mark. */
+	w->node[0].sw->mft[0] = 1 << 2;
+	w->host[1].marked = 0;
+	w->host[1].lid = 0xc000;
+	for (i = 0; i < PACKETS_MARKED; i++)
+		CHECK(host_send(w, &w->host[0], &w->host[1], 0, BIG), true);
+	pass(w, 20 * MS);
+	CHECK(w->host[1].got, 2 * PACKETS_MARKED + 20);
+	CHECK(w->host[1].marked, 0);
+	end(w);
+}
+
+/* The log has the last 15 packets with a mark, and begins anew when it was read. */
+static void marks_in_log(void)
+{
+	struct world *w = begin_one();
+	u8 mad[FAB_MAD_BYTES] = { 1, 0x21, 2, METHOD_GET }, *got = w->host[0].mad + MAD_AT;
+	u64 before;
+	u32 i;
+
+	w->node[0].ports[0].end.lid = 20;
+	set_route(w, 0, 20, 0);
+	/* SwitchCongestionSetting: Threshold 8, by a packet as OpenSM sends it */
+	mad[MAD_METHOD] = METHOD_SET;
+	put_be16(mad + MAD_ATTR, 0x14);
+	mad[64 + 3] = 4;
+	mad[64 + 68] = 0x80;
+	send_mad(w, 1, 20, 1, mad);
+	CHECK(w->host[0].mads, 1);
+	CHECK(got[MAD_METHOD], 0x81);
+	CHECK(get_be16(got + MAD_STATUS), 0);
+	CHECK(got[64 + 68], 0x80);
+	port(w, 0, 2)->io->rate = 10000000;
+	before = w->now;
+	for (i = 0; i < 50; i++)
+		CHECK(host_send(w, &w->host[0], &w->host[1], 3, BIG), true);
+	pass(w, 20 * MS);
+	CHECK(w->host[1].marked, 19);
+	memset(mad + 32, 0, sizeof(mad) - 32);
+	mad[MAD_METHOD] = METHOD_GET;
+	put_be16(mad + MAD_ATTR, 0x13);
+	send_mad(w, 1, 20, 1, mad);
+	CHECK(w->host[0].mads, 2);
+	CHECK(get_be32(got + 32), 0x01010000 + 19);
+	for (i = 0; i < 32; i++)
+		CHECK(got[40 + i], i == 31 ? 1 << 2 : 0);
+	for (i = 0; i < 15; i++) {
+		CHECK(get_be32(got + 72 + 12 * i), 0x00010002);
+		CHECK(get_be32(got + 76 + 12 * i), 0x30000000);
+		CHECK(get_be32(got + 80 + 12 * i) >= (u32)(before >> 10) && get_be32(got + 80 + 12 * i) <= get_be32(got + 36), true);
+	}
+	send_mad(w, 1, 20, 1, mad);
+	CHECK(get_be32(got + 32), 0x01010000);
+	CHECK(got[40 + 31], 0);
+	CHECK(get_be32(got + 72), 0);
+	/* With a wrong CC_Key there is no answer. */
+	w->node[0].cong.key = 5;
+	send_mad(w, 1, 20, 1, mad);
+	CHECK(w->host[0].mads, 3);
+	CHECK(w->node[0].cong.violations, 1);
+	put_be64(mad + 24, 5);
+	send_mad(w, 1, 20, 1, mad);
+	CHECK(w->host[0].mads, 4);
+	end(w);
+}
+
+/*
+ * The root of congestion marks: port 2 of the second switch, whose cable is slow. Port 5 of the first has as
+ * long a queue, since it waits for credit. With its bit in Victim_Mask it marks, too.
+ */
+static void marks_at_the_root(void)
+{
+	u32 with_mask, i;
+	struct world *w;
+
+	for (with_mask = 0; with_mask < 2; with_mask++) {
+		w = begin_two();
+		set_thresholds(w, 8);
+		if (with_mask)
+			w->node[0].sw->cong.setting[4 + 31] = 1 << 5;
+		port(w, 1, 2)->io->rate = 2000000;
+		for (i = 0; i < 600; i++) {
+			host_send(w, &w->host[0], &w->host[1], 0, BIG);
+			pass(w, MS / 10);
+		}
+		CHECK(port(w, 0, 5)->io->output[0].queued > 100, true);
+		CHECK(port(w, 1, 2)->io->marked > 50, true);
+		CHECK(port(w, 0, 5)->io->marked > 20, with_mask);
+		CHECK(with_mask || !port(w, 0, 5)->io->marked, true);
+		pass(w, SECOND);
+		CHECK(w->host[1].got, w->host[0].sent);
+		CHECK(port(w, 0, 5)->io->output[0].queued, 0);
+		end(w);
+	}
+	/* A slow host is behind a port that waits for credit: its mask decides. */
+	for (with_mask = 0; with_mask < 2; with_mask++) {
+		w = begin_one();
+		set_thresholds(w, 15);
+		if (with_mask)
+			w->node[0].sw->cong.setting[4 + 31] = 1 << 2;
+		w->host[1].slow = true;
+		for (i = 0; i < 300; i++) {
+			host_send(w, &w->host[0], &w->host[1], 0, BIG);
+			pass(w, MS / 10);
+		}
+		w->host[1].slow = false;
+		shca_ib_credits_free(&w->host[1].credits, 0, w->host[1].held[0] * SHCA_IB_CHARGE);
+		pass(w, 100 * MS);
+		CHECK(w->host[1].got, w->host[0].sent);
+		CHECK(w->host[1].marked > 50, with_mask);
+		CHECK(with_mask || !w->host[1].marked, true);
+		end(w);
+	}
+}
+
+/* Traffic with queues. Return: a digest of all frames that have left the fabric. */
+static u64 queues(struct fab_cong_port setting)
+{
+	struct world *w = begin_one();
+	u64 sum;
+	u32 i;
+
+	for (i = 0; i <= PORTS; i++)
+		w->node[0].sw->cong.port[i] = setting;
+	port(w, 0, 2)->io->rate = 2000000;
+	for (i = 0; i < 200; i++) {
+		host_send(w, &w->host[i % 3], &w->host[(i + 1 + i / 8 % 2) % 3], i % 2, 16 + 4 * (i % 200));
+		if (i % 20 == 0)
+			pass(w, MS / 10);
+	}
+	pass(w, 100 * MS);
+	sum = w->digest;
+	end(w);
+	return sum;
+}
+
+/* Without marks not a byte is another one. */
+static void marks_off(void)
+{
+	u64 off = queues((struct fab_cong_port){ 0 });
+
+	CHECK(queues((struct fab_cong_port){ .size = 1, .rate = 3 }), off);
+	CHECK(queues((struct fab_cong_port){ .threshold = 15, .size = 255 }), off);
+	CHECK(queues((struct fab_cong_port){ .threshold = 15 }) != off, true);
+}
+
 /* ---- random fabrics --------------------------------------------------------- */
 
 /* Switch @i > 0 is a child of an earlier one; port 1 leads up. Routes follow the tree. */
@@ -4358,6 +4594,9 @@ static void one_random(u64 seed, enum trouble trouble, enum fab_adaptive_mode mo
 	for (i = 0; i < w->switches && trouble != LINKS_GO_DOWN; i++)
 		if (!draw(3))
 			port(w, i, 1 + draw(PORTS))->io->delay = draw(3 * MS);
+	/* (a mark is a new VCRC, which hosts check) */
+	if (seed % 2)
+		set_thresholds(w, 15);
 	if (mode) {
 		make_adaptive(w);
 		CHECK(fab_adaptive_set(&w->adaptive, mode), true);
@@ -4810,6 +5049,11 @@ static const struct {
 	{ "flow_rules", flow_rules },
 	{ "host_answers", host_answers },
 	{ "slow_host", slow_host },
+	{ "marks_by_threshold", marks_by_threshold },
+	{ "marks_one_queue", marks_one_queue },
+	{ "marks_in_log", marks_in_log },
+	{ "marks_at_the_root", marks_at_the_root },
+	{ "marks_off", marks_off },
 	{ "reduces", reduces },
 	{ "reduces_fast", reduces_fast },
 	{ "reduces_not", reduces_not },
