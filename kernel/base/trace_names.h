@@ -96,6 +96,7 @@
 						      SHCA_TRACE_LAST_WR))
 #define SHCA_TRACE_OPCODE(value) \
 	__print_symbolic(value, SHCA_OPCODES(SHCA_TRACE_ROW_OP) \
-			 { SHCA_OPCODE_CNP, "CNP" })
+			 { SHCA_OPCODE_CNP, "CNP" }, \
+			 { SHCA_OPCODE_CNP_IB, "CNP" })
 
 #endif

@@ -124,7 +124,7 @@ static bool fault_fits_type(u8 type, const struct shca_pkt *pkt)
 	case SHCA_FAULT_TYPE_NAK:
 		return fault_is_ack(flags) && fault_is_nak(pkt);
 	case SHCA_FAULT_TYPE_CNP:
-		return pkt->opcode == SHCA_OPCODE_CNP;
+		return shca_opcode_is_cnp(pkt->opcode);
 	}
 	return false;
 }

@@ -57,7 +57,7 @@ static void bth_build(const struct shca_pkt *pkt, u8 *p)
 	       (pkt->tver & BTH_TVER_MASK);
 	put_be16(p + 2, pkt->pkey);
 	/* Only CNPs have BECN, and receivers ignore it (RoCEv2 annex A17.9.3). */
-	p[4] = (pkt->opcode == SHCA_OPCODE_CNP ? BTH_BECN : 0) |
+	p[4] = (shca_opcode_is_cnp(pkt->opcode) ? BTH_BECN : 0) |
 	       (pkt->resv8a & BTH_RESV8A);
 	put_be24(p + 5, pkt->dqpn);
 	p[8] = pkt->ackreq ? BTH_ACKREQ : 0;

@@ -86,4 +86,10 @@ u32 shca_bth_dqpn(const u8 *bth);
  */
 bool shca_bth_follows(const u8 *bth, const u8 *other, u32 psn, bool *ackreq);
 
+/* Has a switch of an InfiniBand network marked the packet (IBTA annex A10.2.1)? */
+static inline bool shca_bth_has_fecn(const u8 *bth)
+{
+	return bth[4] & 0x80;
+}
+
 #endif

@@ -41,7 +41,7 @@
 
 const struct shca_opcode_info shca_opcodes[256] = {
 	SHCA_OPCODES(ROW)
-	[SHCA_OPCODE_CNP] = {
+	[SHCA_OPCODE_CNP_IB ... SHCA_OPCODE_CNP] = {
 		.name = "CNP",
 		.flags = SHCA_OPF_VALID | SHCA_OPF_RESPONSE | SHCA_OPF_CNP,
 		.hdr_len = HDR_LEN(SHCA_OPF_CNP),

@@ -49,6 +49,7 @@ enum shca_op {
 };
 
 #define SHCA_OPCODE_CNP		0x81	/* RoCEv2, IBTA annex A17.9.3 */
+#define SHCA_OPCODE_CNP_IB	0x80	/* InfiniBand, annex A10.2.2 */
 
 /* Properties of a packet: struct shca_opcode_info.flags */
 #define SHCA_OPF_VALID		(1u << 0)
@@ -166,6 +167,11 @@ static inline const struct shca_opcode_info *shca_opcode_info(u8 opcode)
 	const struct shca_opcode_info *info = &shca_opcodes[opcode];
 
 	return likely(info->name) ? info : &shca_opcode_reserved;
+}
+
+static inline bool shca_opcode_is_cnp(u8 opcode)
+{
+	return (opcode & ~1) == SHCA_OPCODE_CNP_IB;
 }
 
 #endif

@@ -10,6 +10,7 @@
 
 #include "../base/dev.h"
 #include "../link/link.h"
+#include "core/ib_cong.h"
 #include "core/ib_hello.h"
 #include "core/ib_sample.h"
 #include "core/ib_sma.h"
@@ -79,6 +80,7 @@ struct shca_ib_view {
  * @running:	frames are received and sent
  * @phy:	physical state
  * @sma:	attributes of the subnet management agent
+ * @cong:	attributes of congestion control; its table is read for packets without @lock
  * @flow:	flow control; its own lock is taken inside @lock
  * @seq:	protects @view
  * @view:	read for each packet without @lock
@@ -101,6 +103,7 @@ struct shca_ib_link {
 	bool running;
 	struct shca_ib_port phy;
 	struct shca_ib_sma sma;
+	struct shca_ib_cong cong;
 	struct shca_ib_flow flow;
 	seqcount_spinlock_t seq;
 	struct shca_ib_view view;

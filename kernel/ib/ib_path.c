@@ -554,8 +554,13 @@ static bool shca_ib_keep(struct shca_dev *dev, const struct sk_buff *skb,
 	return true;
 }
 
+static const struct shca_cct *shca_ib_cct(const struct shca_dev *dev)
+{
+	return &dev->ib->cong.cct;
+}
+
 /*
- * Without @ecn and @mark, as credits take the place of congestion control; and without @local and
+ * Without @ecn and @mark, as switches mark packets of each sender (@cct); and without @local and
  * @mirrors: only packets reach QPs of this machine.
  */
 const struct shca_link_ops shca_ib_ops = {
@@ -577,6 +582,7 @@ const struct shca_link_ops shca_ib_ops = {
 	.arrived_at = shca_ib_arrived_at,
 	.seed_rx = shca_ib_seed_rx,
 	.bad_key = shca_ib_bad_key_of,
+	.cct = shca_ib_cct,
 	.keep = shca_ib_keep,
 	.grh = shca_ib_grh,
 };

@@ -123,6 +123,26 @@ int shca_ib_modify_port(struct ib_device *ibdev, u32 port, int mask,
 	return 0;
 }
 
+/* Congestion control, from other ports of the subnet, too: the CC_Key protects it. */
+static int shca_ib_process_cong(struct shca_ib_link *link, const struct ib_mad *in,
+				struct ib_mad *out)
+{
+	bool answers;
+
+	/* Answers and traps are for a manager of this machine. */
+	if (in->mad_hdr.method & IB_MGMT_METHOD_RESP ||
+	    in->mad_hdr.method == IB_MGMT_METHOD_TRAP ||
+	    in->mad_hdr.method == IB_MGMT_METHOD_TRAP_REPRESS ||
+	    in->mad_hdr.method == IB_MGMT_METHOD_REPORT)
+		return IB_MAD_RESULT_SUCCESS;
+	*out = *in;
+	spin_lock_bh(&link->lock);
+	answers = shca_ib_cong_answer(&link->cong, (u8 *)out, ktime_get_ns());
+	spin_unlock_bh(&link->lock);
+	return IB_MAD_RESULT_SUCCESS |
+	       (answers ? IB_MAD_RESULT_REPLY : IB_MAD_RESULT_CONSUMED);
+}
+
 int shca_ib_process_mad(struct ib_device *ibdev, int flags, u32 port,
 			const struct ib_wc *wc, const struct ib_grh *grh,
 			const struct ib_mad *in, struct ib_mad *out,
@@ -130,6 +150,8 @@ int shca_ib_process_mad(struct ib_device *ibdev, int flags, u32 port,
 {
 	u32 what;
 
+	if (in->mad_hdr.mgmt_class == SHCA_IB_CLASS_CONG)
+		return shca_ib_process_cong(to_shca_dev(ibdev)->ib, in, out);
 	if (in->mad_hdr.mgmt_class != IB_MGMT_CLASS_SUBN_LID_ROUTED &&
 	    in->mad_hdr.mgmt_class != IB_MGMT_CLASS_SUBN_DIRECTED_ROUTE)
 		/* From other ports of the subnet, too (no @wc) */

@@ -185,6 +185,7 @@ struct shca_rss_flow {
  *		has @len bytes from BTH to ICRC (shca_icrc_ok())
  * @bad_key:	report a received packet with a wrong P_Key or Q_Key to the network's manager.
  *		@pkt->data is a struct shca_rx_skb, but on the direct path (@local). NULL: nobody
+ * @cct:	the congestion control table of the device, by which CNPs count. NULL: there is none
  * @keep:	a received packet stays in a queue of the device for long (@keeps), or has left
  *		it. Returns whether there is room for it. NULL: no room is reserved
  * @meets:	may a datagram to @av become one at @to without a packet? Yes if the route ends
@@ -233,6 +234,7 @@ struct shca_link_ops {
 	u32 (*seed_rx)(struct shca_rx_skb *rx, unsigned int seg, u32 len);
 	void (*bad_key)(const struct shca_dev *dev, const struct shca_pkt *pkt,
 			bool is_qkey);
+	const struct shca_cct *(*cct)(const struct shca_dev *dev);
 	bool (*keep)(struct shca_dev *dev, const struct sk_buff *skb,
 		     bool keeps);
 	bool (*meets)(struct shca_dev *dev, const struct shca_av *av,

@@ -144,7 +144,7 @@ static bool shca_rq_next(struct shca_qp *qp, u32 max_run, u64 now,
 	shca_resp_set_max_run(resp, max_run);
 	if (!shca_resp_next(resp, now, pkt))
 		return false;
-	if (unlikely(pkt->opcode == SHCA_OPCODE_CNP))
+	if (unlikely(shca_opcode_is_cnp(pkt->opcode)))
 		shca_count(qp, TX_CNP);
 	return true;
 }

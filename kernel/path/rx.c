@@ -242,7 +242,8 @@ static void shca_rx_refuse_pkey(struct shca_qp *qp, const struct shca_pkt *pkt)
 
 static bool shca_rx_is_of(const struct shca_qp *qp, const struct shca_pkt *pkt)
 {
-	return pkt->opcode == SHCA_OPCODE_CNP ||
+	/* Each link has a CNP of its own. */
+	return pkt->opcode == (shca_link_has_sm(qp->link) ? SHCA_OPCODE_CNP_IB : SHCA_OPCODE_CNP) ||
 	       (pkt->opcode & SHCA_TRANSPORT_MASK) == shca_qp_transport(qp->type);
 }
 
@@ -271,7 +272,7 @@ static void shca_rx_may_be_joined(struct shca_rx_walk *rx,
 	if (!(info->flags & SHCA_OPF_PAYLOAD) ||
 	    info->flags & (SHCA_OPF_START | SHCA_OPF_END) ||
 	    info->hdr_len != SHCA_BTH_BYTES || !pkt->paylen || pkt->pad ||
-	    pkt->ackreq || !seg->bth || rx->path.ecn_ce)
+	    pkt->ackreq || !seg->bth || pkt->path.ecn_ce)
 		return;
 	pkt->unit = pkt->paylen;
 	pkt->stride = seg->len;
@@ -326,7 +327,7 @@ static void shca_rx_deliver(struct shca_rx_walk *rx, const struct shca_rx_seg *s
 {
 	const struct shca_opcode_info *info = shca_opcode_info(pkt->opcode);
 	bool response = info->flags & SHCA_OPF_RESPONSE ||
-			pkt->opcode == SHCA_OPCODE_CNP;
+			shca_opcode_is_cnp(pkt->opcode);
 	struct shca_qp *qp = rx->qp;
 
 	if (!shca_path_ok(rx, &pkt->path.vlan) &&
@@ -500,7 +501,10 @@ static void shca_rx_one(struct shca_rx_walk *rx, struct shca_rx_seg *seg)
 		return;
 	}
 	if (likely(parse == SHCA_PARSE_OK || parse == SHCA_PARSE_OPCODE)) {
-		if (rx->path.ecn_ce)
+		/* A switch of InfiniBand marks the packet itself. */
+		if (shca_link_has_sm(rx->link))
+			pkt->path.ecn_ce |= shca_bth_has_fecn(hdr);
+		if (pkt->path.ecn_ce)
 			shca_count_ce(rx->qp);
 		pkt->data = &rx->in;
 		pkt->data_off += seg->off;

@@ -173,6 +173,7 @@ static void shca_start_responder(struct shca_qp *qp)
 		.credits = qp->type == IB_QPT_RC && qp->rq.ring.entries,
 		.rate_kbps = qp->av.rate_kbps,
 		.cnp = READ_ONCE(qp->dev->cc.mode) != SHCA_CC_MODE_OFF,
+		.cnp_ib = shca_link_has_sm(qp->link),
 		.cnp_interval_ns =
 			READ_ONCE(qp->dev->cc.params.np_min_time_between_cnps) *
 			  NSEC_PER_USEC,
@@ -183,6 +184,8 @@ static void shca_start_responder(struct shca_qp *qp)
 
 /* Upper bound of DCQCN's rate: 100 Gbit/s. A netdev's speed needs RTNL; veth's is invented. */
 #define SHCA_CC_LINE	12500000000ull
+/* An InfiniBand port says 4x SDR: 10 Gbit/s, of which 8 are data. */
+#define SHCA_CC_LINE_IB	1000000000ull
 
 /* Does the QP have congestion control? Not if the device's is off, and not for datagrams. */
 static bool shca_qp_has_cc(const struct shca_qp *qp)
@@ -212,7 +215,9 @@ static void shca_start_requester(struct shca_qp *qp)
 		.cc = {
 			.algorithm = READ_ONCE(qp->dev->cc.algo),
 			.params = shca_qp_has_cc(qp) ? &qp->dev->cc.params : NULL,
-			.line = SHCA_CC_LINE,
+			.line = qp->link->cct ? SHCA_CC_LINE_IB : SHCA_CC_LINE,
+			.cct = qp->link->cct ? qp->link->cct(qp->dev) : NULL,
+			.sl = qp->av.sl,
 		},
 	};
 

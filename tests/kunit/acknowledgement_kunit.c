@@ -374,6 +374,14 @@ static void resp_cnp_that_could_not_leave_keeps_responses(struct kunit *test)
 	KUNIT_ASSERT_TRUE(test, fx_answer(fx));
 	KUNIT_EXPECT_LE(test, fx->pkt.psn, 2u);
 	KUNIT_EXPECT_GE(test, fx->pkt.psn, 1u);
+	/* On an InfiniBand link it has another opcode. */
+	attr.cnp_ib = true;
+	fx_resp_start(fx, &attr);
+	fx_request(&pkt, SHCA_OP_SEND_ONLY, 0, 8);
+	pkt.path.ecn_ce = true;
+	fx_rx(fx, &pkt);
+	KUNIT_ASSERT_TRUE(test, fx_answer(fx));
+	KUNIT_EXPECT_EQ(test, fx->pkt.opcode, 0x80);
 }
 
 /* Until its last packet was handed out a record is in use. */

@@ -328,6 +328,116 @@ static void cc_target_is_in_microseconds(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, cc.cwnd, W - 1);
 }
 
+/* ---- the table of InfiniBand (IBTA annex A10.2.2) ---------------------------- */
+
+#define SL	3
+/* CCTI_Timer of 100 */
+#define PERIOD	(100 * 1024ull)
+/* a packet at 1 GB/s */
+#define PACKET	((u64)MTU)
+
+static void cct_make(struct shca_cc *cc, struct shca_cct *cct)
+{
+	const struct shca_cc_attr attr = {
+		.algorithm = SHCA_CC_ALGO_WINDOW,
+		.params = &shca_cc_presets,
+		.line = 1000000000,
+		.cct = cct,
+		.sl = SL,
+	};
+	u32 i;
+
+	memset(cct, 0, sizeof(*cct));
+	cct->limit = 9;
+	for (i = 0; i < SHCA_CCT_ENTRIES; i++)
+		cct->entries[i] = i;
+	cct->sl[SL] = (struct shca_cct_sl){ .timer = 100, .increase = 4 };
+	memset(cc, 0, sizeof(*cc));
+	cc->window = W;
+	shca_cc_start(cc, &attr, MTU);
+}
+
+/* Nanoseconds from one packet to the next. */
+static u64 cct_gap(struct shca_cc *cc, u64 now)
+{
+	cc->due_ns = 0;
+	shca_cc_on_sent(cc, 1, RTT, now);
+	return cc->due_ns ? cc->due_ns - now : 0;
+}
+
+static void cc_table_is_the_delay_between_packets(struct kunit *test)
+{
+	struct shca_cct cct;
+	struct shca_cc cc;
+	u64 now = FX_MS;
+	u32 i;
+
+	cct_make(&cc, &cct);
+	KUNIT_EXPECT_FALSE(test, cc.paces);
+	/* Each BECN raises the index by CCTI_Increase, up to CCTI_Limit. */
+	for (i = 1; i <= 4; i++) {
+		shca_cc_on_cnp(&cc, RTT, now);
+		KUNIT_EXPECT_TRUE(test, cc.paces);
+		KUNIT_EXPECT_EQ(test, cct_gap(&cc, now), PACKET + PACKET * min_t(u32, 4 * i, 9));
+	}
+	/* (the window stays: the delay is all) */
+	KUNIT_EXPECT_EQ(test, cc.cwnd, W);
+	/* CCTI_Timer lowers it by one each time. */
+	KUNIT_EXPECT_EQ(test, cct_gap(&cc, now + PERIOD - 1), 10 * PACKET);
+	KUNIT_EXPECT_EQ(test, cct_gap(&cc, now + PERIOD), 9 * PACKET);
+	KUNIT_EXPECT_EQ(test, cct_gap(&cc, now + 3 * PERIOD + PERIOD / 2), 7 * PACKET);
+	KUNIT_EXPECT_EQ(test, cct_gap(&cc, now + 4 * PERIOD), 6 * PACKET);
+	/* A BECN between does not move the timer. */
+	shca_cc_on_cnp(&cc, RTT, now + 4 * PERIOD + PERIOD / 2);
+	KUNIT_EXPECT_EQ(test, cct_gap(&cc, now + 5 * PERIOD), 9 * PACKET);
+	KUNIT_EXPECT_EQ(test, cct_gap(&cc, now + 12 * PERIOD), 2 * PACKET);
+	KUNIT_EXPECT_EQ(test, cct_gap(&cc, now + 13 * PERIOD), 0ull);
+	KUNIT_EXPECT_FALSE(test, cc.paces);
+	KUNIT_EXPECT_EQ(test, cc.burst, SHCA_CC_NO_BURST);
+	/* The timer begins anew with the next BECN. */
+	now += 20 * PERIOD + PERIOD / 2;
+	shca_cc_on_cnp(&cc, RTT, now);
+	KUNIT_EXPECT_EQ(test, cct_gap(&cc, now + PERIOD - 1), 5 * PACKET);
+	KUNIT_EXPECT_EQ(test, cct_gap(&cc, now + 1000000 * PERIOD), 0ull);
+}
+
+static void cc_table_of_a_manager(struct kunit *test)
+{
+	struct shca_cct cct;
+	struct shca_cc cc;
+	u64 now = FX_MS;
+
+	/* Without an increase the level has none. */
+	cct_make(&cc, &cct);
+	cct.sl[SL].increase = 0;
+	shca_cc_on_cnp(&cc, RTT, now);
+	KUNIT_EXPECT_FALSE(test, cc.paces);
+	KUNIT_EXPECT_EQ(test, cc.cwnd, W);
+	/* CCTI_Min, once it was above; a level without a timer stays. */
+	cct.sl[SL].increase = 200;
+	cct.sl[SL].min = 2;
+	shca_cc_on_cnp(&cc, RTT, now);
+	KUNIT_EXPECT_EQ(test, cct_gap(&cc, now), 10 * PACKET);
+	KUNIT_EXPECT_EQ(test, cct_gap(&cc, now + 100 * PERIOD), 3 * PACKET);
+	cct.sl[SL].min = 0;
+	cct.sl[SL].timer = 0;
+	KUNIT_EXPECT_EQ(test, cct_gap(&cc, now + 1000 * PERIOD), 3 * PACKET);
+	/* CCT_Shift divides the time of the packet by a power of two. */
+	cct.entries[2] = 3 << 14 | 5;
+	KUNIT_EXPECT_EQ(test, cct_gap(&cc, now + 1000 * PERIOD), PACKET + PACKET / 8 * 5);
+	/* The last entry counts for an index that the manager has taken away. */
+	cct.limit = 1;
+	KUNIT_EXPECT_EQ(test, cct_gap(&cc, now + 1000 * PERIOD), 2 * PACKET);
+	/* An entry of 0 is no delay. */
+	cct.entries[1] = 0;
+	KUNIT_EXPECT_EQ(test, cct_gap(&cc, now + 1000 * PERIOD), 0ull);
+	KUNIT_EXPECT_EQ(test, cc.burst, SHCA_CC_NO_BURST);
+	/* So many packets are a millisecond. */
+	cct.entries[1] = 9;
+	cct_gap(&cc, now + 1000 * PERIOD);
+	KUNIT_EXPECT_EQ(test, cc.burst, 1 + FX_MS / (10 * (u32)PACKET));
+}
+
 /* ---- the requester ----------------------------------------------------------- */
 
 static enum shca_verdict fx_cnp(struct fx *fx)
@@ -337,6 +447,26 @@ static enum shca_verdict fx_cnp(struct fx *fx)
 	memset(&pkt, 0, sizeof(pkt));
 	pkt.opcode = SHCA_OPCODE_CNP;
 	return shca_req_rx(&fx->req, &pkt, fx->now);
+}
+
+/* With a table, packets need not be ECN-capable: a switch of InfiniBand marks all. */
+static void cc_cnp_of_infiniband(struct kunit *test)
+{
+	struct fx *fx = test->priv;
+	struct shca_req_attr attr;
+	struct shca_pkt pkt;
+	struct shca_cct cct;
+	struct shca_cc cc;
+
+	cct_make(&cc, &cct);
+	fx_req_attr(&attr);
+	attr.cc = cc.attr;
+	attr.ecn = false;
+	fx_req_start(fx, &attr);
+	memset(&pkt, 0, sizeof(pkt));
+	pkt.opcode = 0x80;
+	KUNIT_EXPECT_EQ(test, shca_req_rx(&fx->req, &pkt, fx->now), SHCA_RX_CNP);
+	KUNIT_EXPECT_EQ(test, fx->req.cc.ccti, 4);
 }
 
 static void cc_requester_keeps_the_pace(struct kunit *test)
@@ -883,6 +1013,9 @@ static struct kunit_case cc_cases[] = {
 	KUNIT_CASE(cc_small_window_is_kept_by_a_pace),
 	KUNIT_CASE(cc_window_that_grows_needs_no_pace),
 	KUNIT_CASE(cc_rate_is_kept_by_a_pace),
+	KUNIT_CASE(cc_table_is_the_delay_between_packets),
+	KUNIT_CASE(cc_table_of_a_manager),
+	KUNIT_CASE(cc_cnp_of_infiniband),
 	KUNIT_CASE(cc_requester_keeps_the_pace),
 	KUNIT_CASE(cc_pace_may_begin_in_a_stall),
 	KUNIT_CASE(cc_window_by_marks_knows_the_queue),

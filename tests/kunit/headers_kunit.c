@@ -361,6 +361,14 @@ static void hdr_build_of_cnp_is_bth_and_16_zeros(struct kunit *test)
 	KUNIT_EXPECT_MEMEQ(test, out, expected, sizeof(expected));
 	for (i = sizeof(expected); i < sizeof(out); i++)
 		KUNIT_EXPECT_EQ(test, out[i], 0xaa);
+	/* That of an InfiniBand link has another opcode (annex A10), and BECN, too. */
+	pkt.opcode = 0x80;
+	KUNIT_ASSERT_EQ(test, shca_hdr_build(&pkt, out), 28u);
+	KUNIT_EXPECT_EQ(test, out[0], 0x80);
+	KUNIT_EXPECT_MEMEQ(test, out + 1, expected + 1, sizeof(expected) - 1);
+	KUNIT_EXPECT_FALSE(test, shca_bth_has_fecn(out));
+	out[4] |= 0x80;
+	KUNIT_EXPECT_TRUE(test, shca_bth_has_fecn(out));
 	memset(&pkt, 0, sizeof(pkt));
 	KUNIT_EXPECT_EQ(test, shca_hdr_parse(&pkt, out, 28, 32), SHCA_PARSE_OK);
 	KUNIT_EXPECT_EQ(test, pkt.paylen, 0u);

@@ -69,6 +69,7 @@ static const struct op_row op_rows[] = {
 	{ 0x2b, BTH + RETH + IMM, REQ | ONLY },
 	{ 0x64, BTH + DETH, REQ | ONLY },
 	{ 0x65, BTH + DETH + IMM, REQ | ONLY },
+	{ 0x80, BTH + 16, RESP },
 	{ 0x81, BTH + 16, RESP },
 	/* annex A14 */
 	{ 0xa0, BTH + XRC, REQ | FIRST },
@@ -172,7 +173,7 @@ static u32 carried_by(u8 opcode)
 {
 	u32 flags = carried[opcode & 0x1f].flags | SHCA_OPF_VALID;
 
-	if (opcode == SHCA_OPCODE_CNP)
+	if (opcode == 0x80 || opcode == 0x81)
 		return SHCA_OPF_VALID | RESP | SHCA_OPF_CNP;
 	if ((opcode & 0xe0) == 0x60)
 		flags |= SHCA_OPF_DETH;
@@ -192,7 +193,7 @@ static void opcode_info_tells_what_it_carries(struct kunit *test)
 	char name[64];
 
 	KUNIT_EXPECT_EQ(test, info->flags, carried_by(row->opcode));
-	if (row->opcode == SHCA_OPCODE_CNP)
+	if (row->opcode == 0x80 || row->opcode == 0x81)
 		return;
 	snprintf(name, sizeof(name), "%s%s", transports[row->opcode >> 5],
 		 carried[row->opcode & 0x1f].name);

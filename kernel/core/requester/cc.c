@@ -10,6 +10,9 @@
  *
  * Width. A long path needs a wide window (cc_widen()).
  *
+ * BECNs of an InfiniBand network raise an index of the port's table, and time lowers it. The entry at
+ * the index is the delay behind each packet (IBTA annex A10.2.2).
+ *
  * Pacing keeps a rate, or a window of less than AckReq needs. Packets may leave up to BURST_NS
  * ahead of the pacing rate, so that not each needs a timer. Then nothing leaves until the path has
  * carried all.
@@ -25,6 +28,9 @@
 /* Most bytes that NS_PER_S can multiply. READs may ask at once for more than any port sends. */
 #define MEASURE_MOST	(~0ull / NS_PER_S)
 #define NS_PER_S	1000000000ull
+/* CCTI_Timer counts 1.024 us. CCT_Shift is above CCT_Multiplier. */
+#define CCT_TICK_NS	1024
+#define CCT_SHIFT	14
 /* Bad wires lose one packet in twenty. If more than one in this many is lost, a queue is full. */
 #define LOSS_SHARE	8
 
@@ -40,6 +46,46 @@ static bool cc_is_small(const struct shca_cc *cc)
 	       cc->win.cwnd >> SHCA_WIN_SHIFT < cc_least(cc);
 }
 
+/* ---- the table of InfiniBand ------------------------------------------------ */
+
+/* Catch up on the timer. */
+static void cct_decay(struct shca_cc *cc, u64 now)
+{
+	const struct shca_cct_sl *sl = &cc->attr.cct->sl[cc->attr.sl];
+	u64 period = READ_ONCE(sl->timer) * (u64)CCT_TICK_NS, n;
+	u16 least = min_t(u16, READ_ONCE(sl->min), cc->ccti);
+
+	if (!period || now < cc->ccti_at + period)
+		return;
+	n = div64_u64(now - cc->ccti_at, period);
+	cc->ccti -= min_t(u64, n, cc->ccti - least);
+	cc->ccti_at += n * period;
+}
+
+static void cct_becn(struct shca_cc *cc, u64 now)
+{
+	const struct shca_cct *cct = cc->attr.cct;
+	u32 increase = READ_ONCE(cct->sl[cc->attr.sl].increase);
+
+	if (!increase)
+		return;
+	if (!cc->ccti)
+		cc->ccti_at = now;
+	cct_decay(cc, now);
+	cc->ccti = min_t(u32, cc->ccti + increase, READ_ONCE(cct->limit));
+}
+
+/* Nanoseconds that the port takes for @bytes, and for the delay of the table; 0: there is none. */
+static u64 cct_cost(const struct shca_cc *cc, u64 bytes)
+{
+	u16 index = min_t(u16, cc->ccti, READ_ONCE(cc->attr.cct->limit));
+	u16 entry = READ_ONCE(cc->attr.cct->entries[index]);
+	u64 line_ns = div64_u64(bytes * NS_PER_S, cc->attr.line);
+	u64 delay = (line_ns >> (entry >> CCT_SHIFT)) * (entry & ((1 << CCT_SHIFT) - 1));
+
+	return delay ? line_ns + delay : 0;
+}
+
 /* Combine the results of the algorithms into the limits that the requester obeys. */
 static void cc_apply(struct shca_cc *cc)
 {
@@ -47,7 +93,7 @@ static void cc_apply(struct shca_cc *cc)
 
 	if (shca_cc_has_window(cc)) {
 		cwnd = min_t(u32, cwnd, cc->win.cwnd >> SHCA_WIN_SHIFT);
-		cc->paces = cc_is_small(cc);
+		cc->paces = cc_is_small(cc) || cc->ccti;
 		cc->burst = cc->paces ? 1 : SHCA_CC_NO_BURST;
 	}
 	cc->cwnd = max_t(u32, cwnd, cc_least(cc));
@@ -118,7 +164,9 @@ void shca_cc_on_cnp(struct shca_cc *cc, u64 rtt_ns, u64 now)
 {
 	if (!cc->attr.params)
 		return;
-	if (shca_cc_has_window(cc))
+	if (cc->attr.cct)
+		cct_becn(cc, now);
+	else if (shca_cc_has_window(cc))
 		shca_window_cnp(&cc->win);
 	else
 		shca_dcqcn_cnp(&cc->dcqcn, cc->attr.params, cc->measured,
@@ -203,8 +251,18 @@ static void cc_measure(struct shca_cc *cc, u32 bytes, u64 now)
 /* Nanoseconds that the path takes for @nr_psn packets; 0: there is no limit. */
 static u64 cc_cost(struct shca_cc *cc, u32 nr_psn, u64 rtt_ns, u64 now)
 {
-	u64 bytes = (u64)nr_psn * cc->mtu;
+	u64 bytes = (u64)nr_psn * cc->mtu, cost;
 
+	if (cc->ccti) {
+		cct_decay(cc, now);
+		if (!cc->ccti) {
+			cc_apply(cc);
+			return 0;
+		}
+		cost = cct_cost(cc, bytes);
+		cc->burst = cost ? 1 + div64_u64(nr_psn * BURST_NS, cost) : SHCA_CC_NO_BURST;
+		return cost;
+	}
 	if (shca_cc_has_window(cc))
 		return div64_u64(nr_psn * rtt_ns << SHCA_WIN_SHIFT,
 				 cc->win.cwnd);

@@ -9,6 +9,7 @@
 #define SHCA_CORE_CC_H
 
 #include "../os.h"
+#include "../transport.h"
 #include "../../../uapi/softhca-netlink.h"
 #include "dcqcn.h"
 #include "window.h"
@@ -30,6 +31,8 @@
  *		so that the default costs no indirect call per packet
  * @params:	of the device; NULL: no algorithm
  * @line:	bytes a second of the port
+ * @cct:	the table of an InfiniBand port, by which BECNs count, and not by @algorithm; or NULL
+ * @sl:		service level, for @cct
  *
  * Beside the algorithm, a loss reduces the window by a quarter, and a window that is acknowledged
  * increases it by an eighth. The smaller window counts.
@@ -38,6 +41,8 @@ struct shca_cc_attr {
 	u8 algorithm;
 	const struct shca_cc_params *params;
 	u64 line;
+	const struct shca_cct *cct;
+	u8 sl;
 };
 
 /*
@@ -59,6 +64,8 @@ struct shca_cc_attr {
  * @paces:	shca_cc_on_sent() has something to do
  * @mtu:	path MTU, bytes
  * @due_ns:	when the path has carried what has left, at the present pacing rate
+ * @ccti:	index of the table (CCTI): the entry there is the delay between packets
+ * @ccti_at:	when it last fell, or began to be more than 0
  * @win:	WINDOW and DELAY
  * @dcqcn:	DCQCN, and bytes a second @measured, from the @bytes that have left since @since
  */
@@ -79,6 +86,8 @@ struct shca_cc {
 	u32 mtu;
 	u64 least_ns;
 	u64 due_ns;
+	u16 ccti;
+	u64 ccti_at;
 	struct shca_cc_attr attr;
 	union {
 		struct shca_window win;

@@ -464,8 +464,8 @@ static enum shca_verdict req_rx(struct shca_req *req, const struct shca_pkt *pkt
 {
 	u32 off = shca_psn_off(pkt->psn, req->psn.una);
 
-	if (pkt->opcode == SHCA_OPCODE_CNP) {
-		if (req->attr.ecn)
+	if (shca_opcode_is_cnp(pkt->opcode)) {
+		if (req->attr.ecn || req->cc.attr.cct)
 			req_congested(req, now);
 		return SHCA_RX_CNP;
 	}

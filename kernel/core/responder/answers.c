@@ -105,7 +105,8 @@ static bool resp_build(struct shca_resp *resp, u64 now, struct shca_pkt *pkt)
 	if (resp->cnp_due) {
 		resp->cnp_due = false;
 		resp_header(resp, 0, 0, pkt);
-		pkt->opcode = SHCA_OPCODE_CNP;	/* of no transport */
+		/* of no transport */
+		pkt->opcode = resp->attr.cnp_ib ? SHCA_OPCODE_CNP_IB : SHCA_OPCODE_CNP;
 		pkt->resv8a = 0;
 		return true;
 	}

@@ -39,6 +39,7 @@ enum shca_recvs {
  * @min_rnr_timer: code, 0 .. 31
  * @max_dest_rd_atomic: READs and atomics recorded for replay, 0 .. ring size
  * @cnp:	answer CE marks with CNPs (RoCEv2, annex A17.9)
+ * @cnp_ib:	with the opcode of an InfiniBand link (annex A10)
  * @cnp_interval_ns: least time between two CNPs
  * @recvs:	RC, UC: enum shca_recvs
  * @tells_short:	UC, UD: a receive that is too short completes in error
@@ -59,6 +60,7 @@ struct shca_resp_attr {
 	u8 min_rnr_timer;
 	u16 max_dest_rd_atomic;
 	bool cnp;
+	bool cnp_ib;
 	u64 cnp_interval_ns;
 	u8 recvs;
 	bool tells_short;

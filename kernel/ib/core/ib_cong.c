@@ -176,3 +176,11 @@ void shca_ib_cong_reply(u8 *mad, u32 status)
 	mad[MAD_METHOD] = METHOD_RESPONSE | METHOD_GET;
 	put_be16(mad + MAD_STATUS, status);
 }
+
+bool shca_ib_cong_answer(struct shca_ib_cong *cong, u8 *mad, u64 now)
+{
+	if (!shca_ib_cong_admit(cong, mad, now))
+		return false;
+	shca_ib_cong_reply(mad, shca_ib_cong_attribute(cong, mad, true, now));
+	return true;
+}

@@ -54,4 +54,7 @@ u32 shca_ib_cong_attribute(struct shca_ib_cong *cong, u8 *mad, bool is_ca, u64 n
 /* The request becomes its answer. */
 void shca_ib_cong_reply(u8 *mad, u32 status);
 
+/* All of these for a channel adapter. Return: false: there is no answer. */
+bool shca_ib_cong_answer(struct shca_ib_cong *cong, u8 *mad, u64 now);
+
 #endif
