@@ -152,6 +152,7 @@ enum shca_mem_status shca_tx_end(struct shca_batch *batch,
 {
 	struct shca_qp *qp = batch->qp;
 	struct sk_buff *skb = batch->skb;
+	unsigned int bytes;
 	int err;
 
 	shca_mem_forget(&batch->mr);
@@ -161,18 +162,20 @@ enum shca_mem_status shca_tx_end(struct shca_batch *batch,
 	batch->handed++;
 	if (trace_shca_tx_enabled() && batch->run)
 		shca_tx_trace_run(batch);
-	shca_count_n(qp, TX_PKTS, batch->segs);
-	shca_count_n(qp, TX_BYTES, skb->len);
+	bytes = skb->len;
 	if (shca_fault_is_any() && batch->hit)
 		err = shca_tx_inject(batch, skb);
 	else
 		err = qp->link->xmit(qp->dev, batch->av, batch->route, skb,
 				     batch->segs, batch->seg_len);
+	/* They come again, and count then. */
+	if (unlikely(err == -EBUSY) && shca_tx_waits(batch)) {
+		*failed = &batch->first;
+		return SHCA_MEM_RETRY;
+	}
+	shca_count_n(qp, TX_PKTS, batch->segs);
+	shca_count_n(qp, TX_BYTES, bytes);
 	if (unlikely(err == -EBUSY)) {
-		if (shca_tx_waits(batch)) {
-			*failed = &batch->first;
-			return SHCA_MEM_RETRY;
-		}
 		shca_count_n(qp, TX_DROP, batch->segs);
 		/* Drop the rest at once, too. */
 		if (shca_tx_piles_up(qp))
