@@ -53,6 +53,7 @@ enum shca_genl_attr {
 				 */
 	SHCA_A_LINT_ERRORS,	/* u32: errors that processes have reported; get only */
 	SHCA_A_LINT_HINTS,	/* u32: likewise, hints */
+	SHCA_A_ICRC,		/* u8: enum shca_icrc_mode */
 	__SHCA_A_MAX,
 	SHCA_A_MAX = __SHCA_A_MAX - 1
 };
@@ -93,6 +94,24 @@ enum shca_resv8a {
 	/* private: */
 	__SHCA_RESV8A_MAX,
 	SHCA_RESV8A_MAX = __SHCA_RESV8A_MAX - 1
+};
+
+/**
+ * enum shca_icrc_mode - the invariant CRC of packets between two softhcas, RC and XRC
+ * @SHCA_ICRC_ON:	each packet has one, and is dropped if it is wrong
+ * @SHCA_ICRC_OFF:	between devices that both have this setting, packets have zeros in its
+ *			place, and none is checked: for machines with nothing between them that
+ *			could damage a packet. With all others as SHCA_ICRC_ON
+ *
+ * The devices learn it by their marks: all packets are marked, as by SHCA_RESV8A_ON. With
+ * SHCA_RESV8A_OFF it has no effect. A QP takes the setting over as that of SHCA_A_RESV8A.
+ */
+enum shca_icrc_mode {
+	SHCA_ICRC_ON,
+	SHCA_ICRC_OFF,
+	/* private: */
+	__SHCA_ICRC_MAX,
+	SHCA_ICRC_MAX = __SHCA_ICRC_MAX - 1
 };
 
 /**

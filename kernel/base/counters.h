@@ -27,6 +27,7 @@
 	X(RX_SHORT,		"rx_truncated")			\
 	X(RX_HEADER,		"rx_malformed")			\
 	X(RX_ICRC,		"rx_icrc_errors")		\
+	X(RX_NO_ICRC,		"rx_without_icrc")		\
 	X(RX_VCRC,		"rx_vcrc_errors")		\
 	X(RX_NO_QP,		"rx_unknown_qp")		\
 	X(RX_PATH,		"rx_path_mismatch")		\

@@ -167,6 +167,7 @@ struct shca_mcast {
  * @cc:		congestion control of later connections
  * @lint:	verbs sanitizer
  * @resv8a:	enum shca_resv8a; read without a lock as a QP is connected
+ * @icrc:	enum shca_icrc_mode; likewise
  * @gone:	the netdev went away before registration; under shca_dev_lock
  * @node:	in shca_dev_list, protected by shca_dev_lock
  * @id:		unique; never used again
@@ -203,6 +204,7 @@ struct shca_dev {
 	struct shca_cc_setting cc;
 	struct shca_lint lint;
 	u8 resv8a;
+	u8 icrc;
 	bool gone;
 	struct list_head node;
 	u64 id;

@@ -99,24 +99,39 @@ static inline bool shca_rx_is_later(enum shca_verdict rx)
 #define SHCA_PEER_FLUSHES_ACKS	(1u << 0)
 /* Has an out-of-order queue, and sends gap reports. */
 #define SHCA_PEER_OOO		(1u << 1)
+/* Takes packets without an ICRC (SHCA_MARKING_NO_ICRC). Known by its marks only. */
+#define SHCA_PEER_NO_ICRC	(1u << 2)
 
 /* ---- marks -------------------------------------------------------------- */
 
 /*
  * The bits that the BTH reserves beside FECN and BECN (Resv8a). Senders write zeros, receivers and
  * switches ignore them (IBTA 9.2), and the ICRC does not cover them. One softhca can therefore
- * recognise another by a mark in them: four bits of signature, and two for SHCA_PEER_*.
+ * recognise another by a mark in them: three bits of signature, and three for SHCA_PEER_*.
  */
 #define SHCA_MARK		0x28
-#define SHCA_MARK_SIGNATURE	0x3c
+#define SHCA_MARK_SIGNATURE	0x38
 #define SHCA_MARK_FLUSHES_ACKS		0x01	/* SHCA_PEER_FLUSHES_ACKS */
 #define SHCA_MARK_OOO			0x02	/* SHCA_PEER_OOO */
-#define SHCA_MARK_OURS		(SHCA_MARK | SHCA_MARK_FLUSHES_ACKS | SHCA_MARK_OOO)
+#define SHCA_MARK_NO_ICRC		0x04	/* SHCA_PEER_NO_ICRC */
 
-/* Marks of a side's packets before it has received any, by enum shca_resv8a. */
+/*
+ * In place of an enum shca_resv8a: mark all packets, with SHCA_MARK_NO_ICRC. Packets to a peer
+ * that does so, too, have zeros in place of an ICRC. Those that it marks are not checked.
+ */
+#define SHCA_MARKING_NO_ICRC	__SHCA_RESV8A_MAX
+
+/* The mark of packets to a softhca */
+static inline u8 shca_own_mark(u8 marking)
+{
+	return SHCA_MARK | SHCA_MARK_FLUSHES_ACKS | SHCA_MARK_OOO |
+	       (marking == SHCA_MARKING_NO_ICRC ? SHCA_MARK_NO_ICRC : 0);
+}
+
+/* Marks of a side's packets before it has received any */
 static inline u8 shca_marks(u8 marking)
 {
-	return marking == SHCA_RESV8A_ON ? SHCA_MARK_OURS : 0;
+	return marking >= SHCA_RESV8A_ON ? shca_own_mark(marking) : 0;
 }
 
 static inline bool shca_is_marked(const struct shca_pkt *pkt)
@@ -128,7 +143,15 @@ static inline bool shca_is_marked(const struct shca_pkt *pkt)
 static inline u32 shca_marked_peer(const struct shca_pkt *pkt)
 {
 	return (pkt->resv8a & SHCA_MARK_FLUSHES_ACKS ? SHCA_PEER_FLUSHES_ACKS : 0) |
-	       (pkt->resv8a & SHCA_MARK_OOO ? SHCA_PEER_OOO : 0);
+	       (pkt->resv8a & SHCA_MARK_OOO ? SHCA_PEER_OOO : 0) |
+	       (pkt->resv8a & SHCA_MARK_NO_ICRC ? SHCA_PEER_NO_ICRC : 0);
+}
+
+/* Is @pkt from a peer that takes packets without an ICRC, and sends some, too? */
+static inline bool shca_is_marked_no_icrc(const struct shca_pkt *pkt)
+{
+	return (pkt->resv8a & (SHCA_MARK_SIGNATURE | SHCA_MARK_NO_ICRC)) ==
+	       (SHCA_MARK | SHCA_MARK_NO_ICRC);
 }
 
 /* ---- times -------------------------------------------------------------- */

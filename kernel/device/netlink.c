@@ -50,6 +50,7 @@ static const struct nla_policy shca_dev_policy[SHCA_A_MAX + 1] = {
 	[SHCA_A_FAULT] = { .type = NLA_NESTED },
 	[SHCA_A_LINT] = NLA_POLICY_MAX(NLA_U8, SHCA_LINT_MODE_MAX),
 	[SHCA_A_PERSONALITY] = { .type = NLA_NESTED },
+	[SHCA_A_ICRC] = NLA_POLICY_MAX(NLA_U8, SHCA_ICRC_MAX),
 };
 
 /* State of a reply about devices */
@@ -110,6 +111,7 @@ static int shca_dev_fill(const struct shca_fill *fill, struct shca_dev *dev)
 	    nla_put_string(msg, SHCA_A_NETDEV_NAME, dev->ndev->name) ||
 	    nla_put_u8(msg, SHCA_A_PATH, READ_ONCE(dev->path)) ||
 	    nla_put_u8(msg, SHCA_A_RESV8A, READ_ONCE(dev->resv8a)) ||
+	    nla_put_u8(msg, SHCA_A_ICRC, READ_ONCE(dev->icrc)) ||
 	    nla_put_u8(msg, SHCA_A_CC, READ_ONCE(dev->cc.mode)) ||
 	    nla_put_u8(msg, SHCA_A_CC_ALGORITHM, READ_ONCE(dev->cc.algo)) ||
 	    nla_put_u8(msg, SHCA_A_LINT, READ_ONCE(dev->lint.mode)) ||
@@ -294,7 +296,7 @@ static int shca_genl_set_path(struct sk_buff *skb, struct genl_info *info,
 /* Settings of one byte, which the policy has checked, and which may change at any time */
 static bool shca_genl_has_mode(const struct genl_info *info)
 {
-	return info->attrs[SHCA_A_RESV8A] || info->attrs[SHCA_A_CC] ||
+	return info->attrs[SHCA_A_RESV8A] || info->attrs[SHCA_A_ICRC] || info->attrs[SHCA_A_CC] ||
 	       info->attrs[SHCA_A_CC_ALGORITHM] || info->attrs[SHCA_A_LINT];
 }
 
@@ -308,6 +310,7 @@ static void shca_genl_set_modes(const struct genl_info *info,
 				struct shca_dev *dev)
 {
 	shca_genl_set_mode(info->attrs[SHCA_A_RESV8A], &dev->resv8a);
+	shca_genl_set_mode(info->attrs[SHCA_A_ICRC], &dev->icrc);
 	shca_genl_set_mode(info->attrs[SHCA_A_CC], &dev->cc.mode);
 	shca_genl_set_mode(info->attrs[SHCA_A_CC_ALGORITHM], &dev->cc.algo);
 	shca_genl_set_mode(info->attrs[SHCA_A_LINT], &dev->lint.mode);

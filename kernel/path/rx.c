@@ -98,8 +98,30 @@ struct shca_rx_seg {
 	const u8 *bth;
 };
 
-static bool shca_rx_icrc_ok(struct shca_rx_walk *rx, const struct shca_rx_seg *seg)
+/*
+ * Is the packet one that is not checked? Its side of the QP has marked its own packets likewise
+ * since it was connected, so the attribute does not change under a sender that relies on it.
+ */
+static bool shca_rx_needs_no_icrc(const struct shca_qp *qp, const struct shca_pkt *pkt)
 {
+	u8 marking;
+
+	if (likely(!shca_is_marked_no_icrc(pkt)) || !shca_qp_is_reliable(qp))
+		return false;
+	/* Without the side's lock: a packet that races with modify_qp may see the old one. */
+	if (shca_opcode_info(pkt->opcode)->flags & SHCA_OPF_RESPONSE)
+		marking = READ_ONCE(qp->sq.req.attr.marking);
+	else
+		marking = READ_ONCE(qp->rq.resp.attr.marking);
+	return marking == SHCA_MARKING_NO_ICRC;
+}
+
+/* @pkt: NULL: one of a group */
+static bool shca_rx_icrc_ok(struct shca_rx_walk *rx, const struct shca_rx_seg *seg,
+			    const struct shca_pkt *pkt)
+{
+	if (pkt && shca_rx_needs_no_icrc(rx->qp, pkt))
+		return true;
 	return shca_icrc_ok(rx->link->seed_rx(&rx->in, seg->idx, seg->len),
 			    rx->in.skb, seg->bth, seg->off, seg->len);
 }
@@ -145,6 +167,8 @@ static void shca_rx_flush(struct shca_rx_walk *rx, bool last)
 		shca_rx_trace(rx, nr);
 	shca_count_n(rx->qp, RX_PKTS, rx->pkts);
 	shca_count_n(rx->qp, RX_BYTES, rx->bytes);
+	if (unlikely(shca_rx_needs_no_icrc(rx->qp, rx->run)))
+		shca_count_n(rx->qp, RX_NO_ICRC, rx->pkts);
 	if (rx->response) {
 		shca_sq_rx(rx->qp, rx->run, nr);
 	} else if (unlikely(rx->qp->rss)) {
@@ -258,7 +282,7 @@ static bool shca_rx_migrates(struct shca_rx_walk *rx,
 	struct shca_qp *qp = rx->qp;
 
 	return qp->link == rx->link && pkt->mig && shca_rx_is_of(qp, pkt) &&
-	       shca_rx_icrc_ok(rx, seg) &&
+	       shca_rx_icrc_ok(rx, seg, pkt) &&
 	       shca_apm_follows(qp, rx->in.skb, pkt);
 }
 
@@ -307,7 +331,7 @@ static bool shca_rx_joins(struct shca_rx_walk *rx, const struct shca_rx_seg *seg
 	shca_rx_copy(bth, seg->bth, sizeof(bth));
 	if (!shca_bth_follows(bth, rx->bth,
 			      shca_psn_add(pkt->psn, pkt->span + 1), &ackreq) ||
-	    !shca_rx_icrc_ok(rx, seg))
+	    !shca_rx_icrc_ok(rx, seg, pkt))
 		return false;
 	pkt->span++;
 	pkt->paylen += pkt->unit;
@@ -339,7 +363,7 @@ static void shca_rx_deliver(struct shca_rx_walk *rx, const struct shca_rx_seg *s
 		shca_rx_refuse(qp, pkt, SHCA_CNT_RX_TRANSPORT);
 		return;
 	}
-	if (!shca_rx_icrc_ok(rx, seg)) {
+	if (!shca_rx_icrc_ok(rx, seg, pkt)) {
 		shca_rx_refuse(qp, pkt, SHCA_CNT_RX_ICRC);
 		return;
 	}
@@ -407,7 +431,7 @@ static bool shca_rx_group(struct shca_rx_walk *rx, const struct shca_rx_seg *seg
 	const struct shca_opcode_info *info = shca_opcode_info(pkt->opcode);
 
 	if (!(info->flags & SHCA_OPF_DETH) ||
-	    !shca_rx_icrc_ok(rx, seg))
+	    !shca_rx_icrc_ok(rx, seg, NULL))
 		return false;
 	return shca_group_walk(rx->link, rx->snet, rx->in.skb,
 			       shca_rx_to_member, &copies);

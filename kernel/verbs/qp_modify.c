@@ -150,6 +150,16 @@ static u32 shca_qp_mtu(const struct shca_qp *qp)
 	return ib_mtu_enum_to_int(qp->attr.path_mtu);
 }
 
+/* Only marks show a peer that needs no ICRC. Without them there is none. */
+static u8 shca_qp_marking(const struct shca_qp *qp)
+{
+	u8 marking = READ_ONCE(qp->dev->resv8a);
+
+	if (marking != SHCA_RESV8A_OFF && READ_ONCE(qp->dev->icrc) == SHCA_ICRC_OFF)
+		return SHCA_MARKING_NO_ICRC;
+	return marking;
+}
+
 static void shca_start_responder(struct shca_qp *qp)
 {
 	const struct shca_resp_attr attr = {
@@ -165,7 +175,7 @@ static void shca_start_responder(struct shca_qp *qp)
 		.recvs = shca_qp_tm(qp) ? SHCA_RECVS_TM :
 			 qp->rq.srq ? SHCA_RECVS_SRQ : SHCA_RECVS_OWN,
 		.tells_short = qp->is_user,
-		.marking = READ_ONCE(qp->dev->resv8a),
+		.marking = shca_qp_marking(qp),
 		.apm = qp->apm.is.state,
 		/* rdma_cm exchanges ECE before RTR: the peer's requester has our options then. */
 		.peer = shca_peer_of_ece(qp->peer_ece) & SHCA_PEER_OOO,
@@ -208,7 +218,7 @@ static void shca_start_requester(struct shca_qp *qp)
 		.retry_cnt = qp->attr.retry_cnt,
 		.rnr_retry = qp->attr.rnr_retry,
 		.max_rd_atomic = qp->attr.max_rd_atomic,
-		.marking = READ_ONCE(qp->dev->resv8a),
+		.marking = shca_qp_marking(qp),
 		.apm = qp->apm.is.state,
 		.ooo = true,
 		.rate_kbps = qp->av.rate_kbps,

@@ -446,6 +446,20 @@ static bool shca_batch_room(struct shca_batch *batch,
 	return shca_batch_add_frag(batch, len);
 }
 
+/* Its side of the QP needs none, and has seen that the peer's needs none, either. */
+static bool shca_tx_has_no_icrc(const struct shca_qp *qp, const struct shca_pkt *pkt)
+{
+	u32 peer;
+
+	if (likely(!shca_is_marked_no_icrc(pkt)))
+		return false;
+	if (shca_opcode_info(pkt->opcode)->flags & SHCA_OPF_RESPONSE)
+		peer = qp->rq.resp.attr.peer;
+	else
+		peer = qp->sq.req.attr.peer;
+	return peer & SHCA_PEER_NO_ICRC;
+}
+
 static enum shca_mem_status shca_build(struct shca_batch *batch,
 				       const struct shca_pkt *pkt, u32 hdr_len,
 				       u32 len)
@@ -453,7 +467,7 @@ static enum shca_mem_status shca_build(struct shca_batch *batch,
 	struct shca_qp *qp = batch->qp;
 	enum shca_mem_status status;
 	u8 *bth = batch->tail;
-	__le32 icrc;
+	__le32 icrc = 0;
 
 	shca_hdr_build(pkt, bth);
 	status = shca_mem_gather(batch->mem, pkt, bth + hdr_len,
@@ -465,8 +479,9 @@ static enum shca_mem_status shca_build(struct shca_batch *batch,
 		return status;
 	}
 	memset(bth + hdr_len + pkt->paylen, 0, pkt->pad);
-	icrc = qp->link->icrc(batch->av, &batch->seed, batch->segs, bth,
-			      len - SHCA_ICRC_BYTES);
+	if (!shca_tx_has_no_icrc(qp, pkt))
+		icrc = qp->link->icrc(batch->av, &batch->seed, batch->segs, bth,
+				      len - SHCA_ICRC_BYTES);
 	memcpy(bth + len - SHCA_ICRC_BYTES, &icrc, sizeof(icrc));
 	shca_batch_commit(batch, len);
 	if (trace_shca_tx_enabled())

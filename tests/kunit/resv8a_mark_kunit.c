@@ -5,8 +5,10 @@
 #define P0	FX_RQ_PSN
 #define S0	FX_SQ_PSN
 #define ACK	(SHCA_AETH_ACK | SHCA_AETH_CREDIT_NONE)
-/* signature 1010, SHCA_PEER_OOO and SHCA_PEER_FLUSHES_ACKS, in the lower six bits */
+/* signature 101, SHCA_PEER_OOO and SHCA_PEER_FLUSHES_ACKS, in the lower six bits */
 #define MARKED	0x2b
+/* and SHCA_PEER_NO_ICRC */
+#define BARE	0x2f
 
 /* ---- the header -------------------------------------------------------------- */
 
@@ -41,6 +43,7 @@ struct mark_row {
 
 #define FLUSHES	SHCA_PEER_FLUSHES_ACKS
 #define HOLDS	SHCA_PEER_OOO
+#define ALL	(FLUSHES | HOLDS | SHCA_PEER_NO_ICRC)
 
 static const struct mark_row mark_rows[] = {
 	{ "off hears a mark", SHCA_RESV8A_OFF, 0, MARKED, 0, 0 },
@@ -53,6 +56,11 @@ static const struct mark_row mark_rows[] = {
 	{ "auto hears one that holds", SHCA_RESV8A_AUTO, 0, 0x2a, MARKED, HOLDS },
 	{ "on hears nothing", SHCA_RESV8A_ON, MARKED, 0, MARKED, 0 },
 	{ "on hears a mark", SHCA_RESV8A_ON, MARKED, MARKED, MARKED, FLUSHES | HOLDS },
+	{ "auto hears one that needs no ICRC", SHCA_RESV8A_AUTO, 0, BARE, MARKED, ALL },
+	{ "off hears one that needs no ICRC", SHCA_RESV8A_OFF, 0, BARE, 0, 0 },
+	{ "no ICRC hears nothing", SHCA_MARKING_NO_ICRC, BARE, 0, BARE, 0 },
+	{ "no ICRC hears a mark", SHCA_MARKING_NO_ICRC, BARE, MARKED, BARE, FLUSHES | HOLDS },
+	{ "no ICRC hears the same", SHCA_MARKING_NO_ICRC, BARE, BARE, BARE, ALL },
 };
 
 static void mark_desc(const struct mark_row *row, char *desc)

@@ -33,6 +33,7 @@ static const struct nla_policy policy[SHCA_A_MAX + 1] = {
 	[SHCA_A_NETDEV_NAME] = { .type = NLA_STRING },
 	[SHCA_A_PATH] = { .type = NLA_U8 },
 	[SHCA_A_RESV8A] = { .type = NLA_U8 },
+	[SHCA_A_ICRC] = { .type = NLA_U8 },
 	[SHCA_A_CC] = { .type = NLA_U8 },
 	[SHCA_A_CC_ALGORITHM] = { .type = NLA_U8 },
 	[SHCA_A_FAULT] = { .type = NLA_NESTED },

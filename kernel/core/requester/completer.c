@@ -267,7 +267,7 @@ static void req_learn(struct shca_req *req, const struct shca_pkt *pkt)
 {
 	if (!req->attr.marking)
 		return;
-	req->marks = SHCA_MARK_OURS;
+	req->marks = shca_own_mark(req->attr.marking);
 	req->attr.peer |= shca_marked_peer(pkt);
 }
 

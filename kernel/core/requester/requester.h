@@ -74,7 +74,7 @@
  * @rnr_retry:	0 .. 7; 7 means infinite (IBTA 9.7.5.2.8)
  * @max_rd_atomic: READs and atomics outstanding, 0: none may be posted
  * @peer:	SHCA_PEER_*; bits may be added at any time
- * @marking:	enum shca_resv8a
+ * @marking:	enum shca_resv8a, or SHCA_MARKING_NO_ICRC
  * @apm:	enum shca_apm_state: MigReq, and whether exhausted retries mean migration
  * @ooo:	the caller has an out-of-order queue for responses: shca_req_may_queue()
  * @ecn:	packets are ECN-capable; without it a CNP is forged, and ignored

@@ -409,7 +409,7 @@ enum shca_verdict shca_resp_rx(struct shca_resp *resp, const struct shca_pkt *pk
 	/* Only the expected packet is trusted: any host may send others. */
 	if (unlikely(shca_is_marked(pkt)) && rx == SHCA_RX_OK &&
 	    resp->attr.marking && resp_answers(resp)) {
-		resp->marks = SHCA_MARK_OURS;
+		resp->marks = shca_own_mark(resp->attr.marking);
 		/* The mark of the gap report shows the requester that we are a softhca. */
 		resp->attr.peer |= shca_marked_peer(pkt);
 	}

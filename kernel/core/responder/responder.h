@@ -43,7 +43,7 @@ enum shca_recvs {
  * @cnp_interval_ns: least time between two CNPs
  * @recvs:	RC, UC: enum shca_recvs
  * @tells_short:	UC, UD: a receive that is too short completes in error
- * @marking:	enum shca_resv8a
+ * @marking:	enum shca_resv8a, or SHCA_MARKING_NO_ICRC
  * @apm:	enum shca_apm_state, for MigReq
  * @peer:	SHCA_PEER_*; bits may be added at any time
  * @credits:	RC, with SHCA_RECVS_OWN: answers report the number of posted receive requests

@@ -105,6 +105,7 @@ before=$(node_guid shca_a)
 run in_a softhca dev set shca_a path host peer shca_b
 run in_a softhca dev set shca_a pkey 3 0x8123
 run in_a softhca dev set shca_a resv8a on
+run in_a softhca dev set shca_a icrc off
 run in_a softhca dev set shca_a cc off
 run in_a softhca dev set shca_a cc_algorithm delay
 run in_a softhca dev set shca_a lint hints
@@ -181,7 +182,7 @@ verbs late rc_data -d shca_a -f 4 -m 20000 send_of_all_sizes_at_full_mtu
 check set.native change native
 check told.native_again is_a native
 # (not the P_Key: tables of others have no room for it)
-check settings_have_stayed eval 'in_a softhca dev show shca_a | grep -q "resv8a on cc off cc_algorithm delay "'
+check settings_have_stayed eval 'in_a softhca dev show shca_a | grep -q "resv8a on icrc off cc off cc_algorithm delay "'
 verbs native personality -d shca_a -f 4 last_byte_is_enough completions_bring_all deregistration_brings_all
 verbs native late -d shca_a -f 4 last_byte_of_send_is_enough last_byte_of_read_is_enough messages_come_in_order
 printf '# of my own\nmax_qp=2 without=mw\n' >"$own"/mine.1

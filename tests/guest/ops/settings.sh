@@ -30,7 +30,7 @@ check without_privilege says_like 1 'Operation not permitted' \
 check unprivileged_may_look in_a setpriv --reuid=65534 --clear-groups softhca dev show shca_a
 check nothing_was_changed path_is auto
 check wrong_value_is_a_usage_error says_like 2 "invalid value 'sideways' (expected: auto, wire or host)" in_a softhca dev set shca_a path sideways
-check wrong_setting_is_a_usage_error says_like 2 "unknown word 'colour' (expected: path, pkey, resv8a, cc, cc_algorithm, lint, personality)" in_a softhca dev set shca_a colour red
+check wrong_setting_is_a_usage_error says_like 2 "unknown word 'colour' (expected: path, pkey, resv8a, icrc, cc, cc_algorithm, lint, personality)" in_a softhca dev set shca_a colour red
 
 # resv8a
 check resv8a_auto_is_the_default resv8a_is auto

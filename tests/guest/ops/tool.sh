@@ -87,8 +87,8 @@ check error.letter tool_refuses 2 "dev show: unknown option '-x'" dev show -xy n
 check error.option_with_value tool_refuses 2 "dev show: unknown option '--json=yes'" dev show --json=yes
 check error.tool_letter tool_refuses 2 "unknown option '-x'" -x
 check error.tool_option tool_refuses 2 "unknown option '--jsno'" --jsno
-check error.setting tool_refuses 2 "dev set: unknown word 'paht' (expected: path, pkey, resv8a, cc, cc_algorithm, lint, personality)" dev set nonesuch paht sideways
-check error.too_few tool_refuses 2 "dev set: incomplete command (expected: path, pkey, resv8a, cc, cc_algorithm, lint, personality)" dev set nonesuch
+check error.setting tool_refuses 2 "dev set: unknown word 'paht' (expected: path, pkey, resv8a, icrc, cc, cc_algorithm, lint, personality)" dev set nonesuch paht sideways
+check error.too_few tool_refuses 2 "dev set: incomplete command (expected: path, pkey, resv8a, icrc, cc, cc_algorithm, lint, personality)" dev set nonesuch
 check error.value_missing tool_refuses 2 "dev set: incomplete command (expected: auto|wire|host)" dev set shca_a path
 check error.too_many tool_refuses 2 "dev show: unexpected word 'shca_b'" dev show shca_a shca_b
 check error.too_many_of_one_form tool_refuses 2 "dev set: unexpected word '3'" dev set shca_a pkey 1 2 3

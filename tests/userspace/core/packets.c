@@ -124,7 +124,7 @@ void sim_packet_mark(struct sim_node *n, const struct shca_pkt *pkt)
 	bool must = sim_is_rc(n->w) && n->req_attr.marking == SHCA_RESV8A_ON;
 	bool may = must || sim_may_mark(n) || (n->w->f.hostile &&
 					       n->req_attr.marking);
-	u8 marked = SHCA_MARK_OURS;
+	u8 marked = shca_own_mark(SHCA_RESV8A_ON);
 
 	if (pkt->opcode == SHCA_OPCODE_CNP)
 		must = may = false;

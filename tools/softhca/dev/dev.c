@@ -38,6 +38,17 @@ static const char *const resv8a_names[] = {
 _Static_assert(sizeof(resv8a_names) / sizeof(*resv8a_names) == __SHCA_RESV8A_MAX,
 	       "a name for each mode");
 
+/* In the order of enum shca_icrc_mode. */
+#define ICRC		"on|off"
+
+static const char *const icrc_names[] = {
+	[SHCA_ICRC_ON] = "on",
+	[SHCA_ICRC_OFF] = "off",
+};
+
+_Static_assert(sizeof(icrc_names) / sizeof(*icrc_names) == __SHCA_ICRC_MAX,
+	       "a name for each mode");
+
 /* In the order of enum shca_cc_mode. */
 #define CC		"off|auto|on"
 /* In the order of enum shca_cc_algo. */
@@ -81,6 +92,7 @@ struct mode {
 
 static const struct mode modes[] = {
 	{ SHCA_A_RESV8A, "resv8a", resv8a_names, __SHCA_RESV8A_MAX },
+	{ SHCA_A_ICRC, "icrc", icrc_names, __SHCA_ICRC_MAX },
 	{ SHCA_A_CC, "cc", cc_names, __SHCA_CC_MODE_MAX },
 	{ SHCA_A_CC_ALGORITHM, "cc_algorithm", cc_algorithm_names,
 	  __SHCA_CC_ALGO_MAX },
@@ -399,6 +411,14 @@ const struct command dev_commands[] = {
 		.details = "off: mark no packets, ignore marks; a mark is in reserved bits of the BTH\n"
 			   "auto: mark packets to a peer that has marked its own\n"
 			   "on: mark all packets of RC and XRC",
+		.run = dev_set_mode,
+	},
+	{
+		.name = "dev set",
+		.pattern = "DEVICE icrc " ICRC,
+		.summary = "whether RC and XRC packets between softhca devices have an ICRC",
+		.details = "off: they have none, and none is checked, if both devices have this setting; marks all packets\n"
+			   "on: all have one",
 		.run = dev_set_mode,
 	},
 	{

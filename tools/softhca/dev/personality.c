@@ -280,7 +280,7 @@ static struct nl_msg *about(const struct kept *kept, enum shca_genl_cmd command)
 
 static void keep_settings(struct nlattr **attrs, void *arg)
 {
-	static const int modes[] = { SHCA_A_RESV8A, SHCA_A_CC, SHCA_A_CC_ALGORITHM, SHCA_A_LINT };
+	static const int modes[] = { SHCA_A_RESV8A, SHCA_A_ICRC, SHCA_A_CC, SHCA_A_CC_ALGORITHM, SHCA_A_LINT };
 	struct nlattr *peers = attrs[SHCA_A_PEERS], *path = attrs[SHCA_A_PATH];
 	struct kept *kept = arg;
 	size_t i;

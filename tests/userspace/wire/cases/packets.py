@@ -52,6 +52,10 @@ DROPS = {
                                lambda c: send(c, {"spoil": flip(-1, 7)})),
     "icrc_zero": ("rx_icrc_errors", lambda c: send(c, {
         "spoil": lambda p: p.__setitem__(slice(-4, None), bytes(4))})),
+    # (whose sender may leave the ICRC out, but not towards this device)
+    "icrc_zero_marked": ("rx_icrc_errors", lambda c: send(c, {
+        "spoil": lambda p: p.__setitem__(slice(-4, None), bytes(4))},
+        ecn=0x2f)),
     "source_of_another_host": ("rx_path_mismatch", lambda c: send(
         c, {"src": c.rig.strangers[c.version]})),
     "other_ip_version": ("rx_path_mismatch", lambda c: c.peer.send(
