@@ -185,6 +185,7 @@ class IbPeer(Peer):
 
 class IbRig(Rig):
     """As Rig; @peer is an IbPeer."""
+    cnp = roce.CNP_IB
 
     def __init__(self, device, peer, **options):
         super().__init__(device, peer, gids={4: None, 6: 0},

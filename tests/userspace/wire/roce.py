@@ -14,7 +14,9 @@ UDP_PORT = 4791
 PSN_MASK = 0xffffff
 
 RC, UC, RD, UD, XRC = 0x00, 0x20, 0x40, 0x60, 0xa0
-CNP = 0x81
+CNP = 0x81      # RoCEv2, A17.9.3
+CNP_IB = 0x80   # InfiniBand, A10.2.2
+CNPS = CNP, CNP_IB
 
 # Operations, the lower five bits of the opcode (IBTA 9.2.1, table 38).
 (SEND_FIRST, SEND_MIDDLE, SEND_LAST, SEND_LAST_IMM, SEND_ONLY, SEND_ONLY_IMM,
@@ -69,7 +71,7 @@ ip_address = functools.cache(ipaddress.ip_address)
 
 def name(op):
     """Readable name of an opcode."""
-    if op == CNP:
+    if op in CNPS:
         return "CNP"
     transport = TRANSPORTS.get(op & 0xe0, f"{op & 0xe0:#x}")
     return f"{transport} {NAMES.get(op & 0x1f, f'{op & 0x1f:#04x}')}"
@@ -116,7 +118,7 @@ class Packet:
         """Extension headers, in the order of the specification."""
         if self.ext is not None:
             return self.ext
-        if self.op == CNP:
+        if self.op in CNPS:
             return bytes(16)
         op, out = self.op & 0x1f, b""
         if has_xrceth(self.op):
@@ -162,7 +164,7 @@ def parse(raw):
     if psn & 0x7f000000:
         raise BadPacket("reserved bits of the BTH are set")
     at = 12
-    if op == CNP:
+    if op in CNPS:
         if any(raw[12:]) or len(raw) != 28:
             raise BadPacket("CNP without its 16 zero bytes")
         return p

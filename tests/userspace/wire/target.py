@@ -230,6 +230,8 @@ class Rig:
     @gids: indexes of the device's GIDs by IP version, if they are not to be found
     """
 
+    cnp = roce.CNP
+
     def __init__(self, device, peer, strangers, is_softhca=True, patience=3.0,
                  quiet=0.02, gids=None):
         self.dev, self.peer, self.strangers = device, peer, strangers

@@ -147,6 +147,9 @@ def accept(rig, row):
         c = rig.conn(version=version)
         c.post_recv(wr_id=1)
         p = c.send(b"12345", below=below, **fields)
+        # On InfiniBand, FECN is the mark of a congested switch (A10.2.1).
+        if rig.cnp == roce.CNP_IB and fields.get("ecn", 0) & 0x80:
+            c.expect(rig.cnp, ecn=0x40)
         c.expect_ack(p.psn, msn=1)
         c.recv_wc(1, byte_len=5)
 
@@ -213,12 +216,12 @@ def congested_tells(rig):
 
 
 @case("pkt.cnp_is_consumed",
-      "A17.9.3: a CNP reaches the QP's rate control and nothing else")
+      "A17.9.3, A10.2.2: a CNP reaches the QP's rate control and nothing else")
 def cnp(rig):
     c = rig.conn()
     c.post_recv(wr_id=1)
     with counted(rig, "rp_cnp_handled"):
-        c.raw(roce.Packet(roce.CNP, dqpn=c.qpn, ecn=0x40))
+        c.raw(roce.Packet(rig.cnp, dqpn=c.qpn, ecn=0x40))
     p = c.send(b"x")
     c.expect_ack(p.psn)
     c.recv_wc(1)
