@@ -11,17 +11,8 @@
 . "$(dirname "$0")/../scenario"
 . "$(dirname "$0")/../subnet"
 
-needs_fabric
-
-ask() { softhca-fabric --ask=/tmp/fabric.ctl "$@"; }
-
 # Hosts 1 to 4 are those of the first leaf, at its ports 1 to 4.
-taps=()
-for n in 1 2 3 4 5 6 7 8; do taps+=(--tap "leaf $(((n - 1) / 4)) host $(((n - 1) % 4))=shib_tap$n"); done
-softhca-fabric --control=/tmp/fabric.ctl "${taps[@]}" --leaf-spine=2x4 >/tmp/fabric.log 2>&1 &
-at_exit kill -9 $!
-run wait_for 20 grep -qx ready /tmp/fabric.log
-for n in 1 2 3 4 5 6 7 8; do add_port "shib$n" "shib_tap$n"; done
+begin_leaves 8 4 --leaf-spine=2x4
 
 # All ports at spines but the first one are far: (switches 0x200000 and 0x200001 are the leaves)
 for spine in 2 3 4; do

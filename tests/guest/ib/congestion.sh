@@ -11,16 +11,7 @@
 . "$(dirname "$0")/../scenario"
 . "$(dirname "$0")/../subnet"
 
-needs_fabric
-
-ask() { softhca-fabric --ask=/tmp/fabric.ctl "$@"; }
-
-taps=()
-for n in 1 2 3 4; do taps+=(--tap "leaf $(((n - 1) / 2)) host $(((n - 1) % 2))=shib_tap$n"); done
-softhca-fabric --control=/tmp/fabric.ctl "${taps[@]}" --hosts=2 --leaf-spine=2x1 >/tmp/fabric.log 2>&1 &
-at_exit kill -9 $!
-run wait_for 20 grep -qx ready /tmp/fabric.log
-for n in 1 2 3 4; do add_port "shib$n" "shib_tap$n"; done
+begin_leaves 4 2 --hosts=2 --leaf-spine=2x1
 patient_opensm
 for n in 1 2 3 4; do check active.$n wait_for 100 has shib$n state ACTIVE; done
 # Hosts 3 and 4 are at ports 1 and 2 of the second leaf.
@@ -28,8 +19,6 @@ run ask rate 'leaf 1' 1 1
 
 # show PORT WORD : of the second leaf
 show() { ask show 'leaf 1' "$1" | sed -n "s/.*\"$2\": *\"\?\([a-z0-9]*\).*/\1/p"; }
-# counter DEVICE NAME
-counter() { cat "/sys/class/infiniband/$1/ports/1/hw_counters/$2"; }
 becns() { echo $(($(counter shib1 rp_cnp_handled) + $(counter shib2 rp_cnp_handled))); }
 # (programs that poll would leave the process no CPU)
 write_bw=(nice -n 19 ib_write_bw -F -u 20 -D $((10 + 6 * slow)))
@@ -87,11 +76,10 @@ cc_ca_cong_setting_ccti_timer 0 20000
 cc_ca_cong_setting_ccti_increase 0 2
 cc_cct ${table#,}"
 patient_opensm
-lid() { tr -d '\n' <"/sys/class/infiniband/$1/ports/1/lid"; }
 # set_at DEVICE : has its port the setting?
-set_at() { ibccquery -C shib1 -P 1 CACongestionSetting $(($(lid "$1"))) | grep -q 'CCTI_Increase:\.*2$'; }
+set_at() { ibccquery -C shib1 -P 1 CACongestionSetting $(($(attribute "$1" lid))) | grep -q 'CCTI_Increase:\.*2$'; }
 for n in 1 2 3 4; do check set.$n wait_for 60 set_at shib$n; done
-check table eval "ibccquery -C shib1 -P 1 CongestionControlTable $(($(lid shib3))) | grep -q 'CCTI_Limit:\.*127$'"
+check table eval "ibccquery -C shib1 -P 1 CongestionControlTable $(($(attribute shib3 lid))) | grep -q 'CCTI_Limit:\.*127$'"
 no_errors() { ! opensm_errors "$@"; }
 check opensm_is_content no_errors
 measure on
@@ -105,7 +93,7 @@ check on.victim [ $((10 * rate)) -ge $((15 * off)) ]
 
 # Datagrams need the right to open umad; and of those that come, the key.
 refused_nobody() { ! as_nobody ibccquery -C shib1 -P 1 CongestionInfo "$1" 2>/dev/null; }
-there=$(($(lid shib3)))
+there=$(($(attribute shib3 lid)))
 check unprivileged refused_nobody $there
 answer() { ibccquery -C shib1 -P 1 -t 500 -c "$1" CACongestionSetting $there 2>&1 | grep -q 'CCTI_Increase:\.*2$'; }
 run ibccconfig -C shib1 -P 1 CongestionKeyInfo $there 0x77 1 0 0

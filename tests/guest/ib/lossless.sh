@@ -10,17 +10,9 @@
 . "$(dirname "$0")/../scenario"
 . "$(dirname "$0")/../subnet"
 
-needs_fabric
-
 hosts="1 2 3 4" seconds=${SHCA_SOAK:+600}
 seconds=${seconds:-15}
-ask() { softhca-fabric --ask=/tmp/fabric.ctl "$@"; }
-taps=()
-for n in $hosts; do taps+=(--tap "leaf $(((n - 1) / 2)) host $(((n - 1) % 2))=shib_tap$n"); done
-softhca-fabric --control=/tmp/fabric.ctl "${taps[@]}" --leaf-spine=2x2 >/tmp/fabric.log 2>&1 &
-at_exit kill -9 $!
-run wait_for 20 grep -qx ready /tmp/fabric.log
-for n in $hosts; do add_port "shib$n" "shib_tap$n"; done
+begin_leaves 4 2 --leaf-spine=2x2
 # shellcheck disable=SC2034 # (for patient_opensm)
 printf -v opensm_conf '%s\n' 'qos TRUE' 'max_op_vls 3' 'qos_max_vls 4' 'packet_life_time 0x14' \
 	'qos_sl2vl 0,1,2,3,0,1,2,3,0,1,2,3,0,1,2,3'
@@ -31,12 +23,8 @@ check lifetime asks 'HoqLife:\.*20' smpquery -C shib1 -D portinfo 0,1 1
 is_up() { grep -q 'SUBNET UP' /tmp/opensm.log; }
 run wait_for 60 is_up
 
-# show SWITCH PORT WORD...
-show() {
-	local shown word
-	shown=$(ask show "$1" "$2")
-	for word in "${@:3}"; do sed -n "s/.*\"$word\": *\([0-9]*\).*/\1/p" <<<"$shown"; done
-}
+# show SWITCH PORT WORD
+show() { ask show "$1" "$2" | sed -n "s/.*\"$3\": *\([0-9]*\).*/\1/p"; }
 port_of() { attribute "shib$1" "counters/$2"; }
 # cables : of each cable, what one end has sent and the other received, both ways
 cables() {
@@ -82,7 +70,7 @@ dropped() {
 
 # sends NUMBER : flows of one after the other, until /tmp/ends
 sends() {
-	local from to kind words
+	local from to kinds kind words
 	RANDOM=$1
 	while [ ! -e /tmp/ends ]; do
 		from=$((RANDOM % 4)) to=$(((from + 1 + RANDOM % 3) % 4))

@@ -11,22 +11,12 @@
 . "$(dirname "$0")/../scenario"
 . "$(dirname "$0")/../subnet"
 
-needs_fabric
-
 hosts="1 2 3 4 5 6 7 8"
 devices=(shib1 shib2 shib3 shib4 shib5 shib6 shib7 shib8)
 # Two hosts at each leaf, and all leaves below the root.
 order='((0 1) (2 3) (4 5) (6 7))'
 
-taps=()
-for n in $hosts; do
-	taps+=(--tap "leaf $(((n - 1) / 2)) host $(((n - 1) % 2))=shib_tap$n")
-done
-softhca-fabric --aggregate --control=/tmp/fabric.ctl "${taps[@]}" --leaf-spine=4x2 >/tmp/fabric.log 2>&1 &
-fabric=$!
-at_exit kill -9 $fabric
-run wait_for 20 grep -qx ready /tmp/fabric.log
-for n in $hosts; do add_port "shib$n" "shib_tap$n"; done
+begin_leaves 8 2 --aggregate --leaf-spine=4x2
 patient_opensm
 for n in $hosts; do check "active.$n" wait_for 100 has "shib$n" state ACTIVE; done
 
@@ -75,7 +65,6 @@ few() {
 check bytes few reduce 262144 1
 
 # ---- loss
-ask() { softhca-fabric --ask=/tmp/fabric.ctl "$@"; }
 run ask lose 'leaf 2' 1 100
 check loss reduce 262144 3
 run ask lose 'leaf 2' 1 0
