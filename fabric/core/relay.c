@@ -162,7 +162,7 @@ static bool choose(struct fab_port *in, struct fab_packet *packet)
 }
 
 /* A unicast packet will wait for a lane of its only output. */
-static void fab_queue(struct fab_port *in, struct fab_packet *packet)
+static void join_queue(struct fab_port *in, struct fab_packet *packet)
 {
 	struct fab_port *out = &in->node->ports[fab_set_next(packet->outputs, 0)];
 
@@ -202,7 +202,7 @@ void fab_relay(struct fab_port *in, struct fab_packet *packet)
 		goto drop;
 	if (packet->flow)
 		in->node->ports[fab_set_next(packet->outputs, 0)].io->coming++;
-	fab_queue(in, packet);
+	join_queue(in, packet);
 	buffer = &in->io->input[packet->lane];
 	packet->arrived = in->node->fabric->now;
 	packet->next = NULL;
